@@ -1,0 +1,64 @@
+"""What the linter reports: plain, immutable data that every other part exchanges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Level(str, Enum):
+    """How bad a finding is: capture fails or results are wrong, probably so, or worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Confidence(str, Enum):
+    """How sure the analysis is of a finding; `POSSIBLE` is hidden unless asked for."""
+
+    DEFINITE = "definite"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A piece of source text: lines and columns from 1, columns in characters, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Hop:
+    """One step of a chain: the place in `path` where `function` is entered or calls the next one."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A hazard at a place, with the chain region -> call -> ... -> hazard that makes it one.
+
+    `path` is as shown to the user: relative to the working folder, with forward slashes.
+    """
+
+    path: str
+    span: Span
+    code: str
+    name: str
+    hazard: str
+    level: Level
+    confidence: Confidence
+    message: str
+    chain: tuple[Hop, ...] = field(default=())
+    help: str = ""
+
+    @property
+    def sort_key(self) -> tuple[str, Span, str, str]:
+        return (self.path, self.span, self.code, self.message)
