@@ -1,0 +1,26 @@
+PYTHON ?= python3
+
+.PHONY: demo test clean
+
+demo: .venv-demo/ready
+	.venv-demo/bin/graphlint check --exit-zero examples
+
+test: .venv-test/ready
+	.venv-test/bin/ruff check .
+	.venv-test/bin/ruff format --check .
+	.venv-test/bin/mypy
+	.venv-test/bin/python -m pytest -n 2
+
+# The mark is written last, so that an interrupted installation is done again.
+.venv-demo/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-demo
+	.venv-demo/bin/python -m pip install --quiet -e .
+	touch $@
+
+.venv-test/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-test
+	.venv-test/bin/python -m pip install --quiet -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv-demo .venv-test

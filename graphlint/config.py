@@ -1,0 +1,169 @@
+"""`[tool.graphlint]`: where it is looked up, what it may hold, and what it decides."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from graphlint.rules.registry import UnknownSelectorError, resolve_selector
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+KEYS = ("select", "ignore", "exclude", "captured", "guards")
+_CAPTURED = re.compile(r"[^\s:]+:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_GUARD = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; the message names the file and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of one run; `root` is the folder that relative settings are meant from.
+
+    `select` and `ignore` hold code prefixes: `""` for every rule, `CG3` for a family, a code for one rule.
+    """
+
+    root: Path = field(default_factory=Path.cwd)
+    select: tuple[str, ...] = ("",)
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    captured: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+
+    def is_enabled(self, code: str) -> bool:
+        """Return whether findings of `code` are wanted: the longest prefix decides, `ignore` on a tie."""
+        wanted = _longest_match(code, self.select)
+        unwanted = _longest_match(code, self.ignore)
+        return wanted is not None and (unwanted is None or wanted > unwanted)
+
+    def override(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Config:
+        """Return the settings with a command line's `--select` in place of and `--ignore` on top of its own.
+
+        Raises ConfigError for a rule that does not exist.
+        """
+        return replace(
+            self,
+            select=_prefixes(select, "--select") if select else self.select,
+            ignore=(*self.ignore, *_prefixes(ignore, "--ignore")),
+        )
+
+
+def _longest_match(code: str, prefixes: Iterable[str]) -> int | None:
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=None)
+
+
+def load_config(paths: Sequence[Path], file: Path | None = None, *, isolated: bool = False) -> Config:
+    """Return the settings for a run over `paths`: from `file`, else from the nearest above the first path.
+
+    The nearest pyproject.toml that has a `[tool.graphlint]` table counts. `isolated` reads none at all.
+    Raises ConfigError.
+    """
+    start = _folder_of(paths[0] if paths else Path())
+    if isolated:
+        return Config(root=project_root(start))
+    if file is not None:
+        table = read_table(file)
+        if table is None:
+            raise ConfigError(f"{file}: has no [tool.graphlint] table")
+        return config_from(table, file)
+    for candidate in (folder / "pyproject.toml" for folder in (start, *start.parents)):
+        table = read_table(candidate) if candidate.is_file() else None
+        if table is not None:
+            return config_from(table, candidate)
+    return Config(root=project_root(start))
+
+
+def project_root(start: Path) -> Path:
+    """Return the nearest folder from `start` upwards that looks like a project's, else `start`."""
+    marks = (".git", "pyproject.toml")
+    return next(
+        (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in marks)),
+        start,
+    )
+
+
+def _folder_of(path: Path) -> Path:
+    absolute = Path(path).absolute()
+    return (absolute if absolute.is_dir() else absolute.parent).resolve()
+
+
+def read_table(file: Path) -> Mapping[str, object] | None:
+    """Return the `[tool.graphlint]` table of a TOML file, or None when it has none. Raises ConfigError."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: is not UTF-8: {error.reason} at byte {error.start}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{file}: is not valid TOML: {error}") from None
+    tool = data.get("tool", {})
+    table = tool.get("graphlint") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"{file}: tool.graphlint must be a table, not {_kind(table)}")
+    return table
+
+
+def config_from(table: Mapping[str, object], file: Path) -> Config:
+    """Return the settings that a table states. Raises ConfigError for what it must not hold."""
+    for key in table:
+        if key not in KEYS:
+            raise ConfigError(f"{file}: unknown key `{key}` in [tool.graphlint]{_nearest_key(key)}")
+    lists = {key: _strings(table.get(key, []), key, file) for key in KEYS}
+    for key, pattern, example in (
+        ("captured", _CAPTURED, "pkg.module:Class.method"),
+        ("guards", _GUARD, "pkg.module:function"),
+    ):
+        for entry in lists[key]:
+            if not pattern.fullmatch(entry):
+                raise ConfigError(f"{file}: `{key}` entry `{entry}` is not of the form `{example}`")
+    return Config(
+        root=file.absolute().parent.resolve(),
+        select=_prefixes(lists["select"], f"{file}: `select`") if "select" in table else ("",),
+        ignore=_prefixes(lists["ignore"], f"{file}: `ignore`"),
+        exclude=lists["exclude"],
+        captured=lists["captured"],
+        guards=lists["guards"],
+    )
+
+
+def _nearest_key(key: str) -> str:
+    near = difflib.get_close_matches(key.lower(), KEYS, n=1)
+    return f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(KEYS)}"
+
+
+def _strings(value: object, key: str, file: Path) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{file}: `{key}` must be a list of strings, not {_kind(value)}")
+    for item in value:
+        if not isinstance(item, str):
+            raise ConfigError(f"{file}: `{key}` must hold strings only, not {_kind(item)}")
+    return tuple(value)
+
+
+def _prefixes(selectors: Iterable[str], where: str) -> tuple[str, ...]:
+    try:
+        return tuple(resolve_selector(selector) for selector in selectors)
+    except UnknownSelectorError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _kind(value: object) -> str:
+    kinds: tuple[tuple[type, str], ...] = (
+        (bool, "a boolean"),
+        (str, "a string"),
+        (int, "a number"),
+        (float, "a number"),
+        (list, "a list"),
+        (dict, "a table"),
+    )
+    return next((name for kind, name in kinds if isinstance(value, kind)), "a date or time")
