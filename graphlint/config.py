@@ -91,6 +91,11 @@ def project_root(start: Path) -> Path:
     )
 
 
+def cache_folder(root: Path) -> Path:
+    """Return where runs over the project at `root` keep what the next run can use."""
+    return root / ".graphlint_cache"
+
+
 def _folder_of(path: Path) -> Path:
     absolute = Path(path).absolute()
     return (absolute if absolute.is_dir() else absolute.parent).resolve()

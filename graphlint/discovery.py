@@ -42,6 +42,9 @@ DEFAULT_EXCLUDES = frozenset(
     }
 )
 
+# Emacs marks a file that is being edited by a link to nowhere of this name.
+_EDITOR_LOCK = ".#"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class FoundFile:
@@ -97,6 +100,7 @@ class _Walk:
     found: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
+    _folders: list[tuple[str, tuple[IgnoreList, ...]]] = field(default_factory=list)
     _links: list[tuple[str, tuple[IgnoreList, ...]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -105,7 +109,7 @@ class _Walk:
     def start(self, path: str) -> None:
         real = os.path.realpath(path)
         if os.path.isdir(real):
-            self._folder(real, _lists_above(real))
+            self._walk(real, _lists_above(real))
         elif os.path.isfile(real):
             self.named.add(real)
         else:
@@ -118,11 +122,16 @@ class _Walk:
             for path, lists in links:
                 real = os.path.realpath(path)
                 if self._leads_to_new_files(path, real):
-                    self._folder(real, lists)
+                    self._walk(real, lists)
 
     def _leads_to_new_files(self, link: str, real: str) -> bool:
         is_loop = os.path.realpath(os.path.dirname(link)).startswith(os.path.join(real, ""))
         return not is_loop and real.startswith(os.path.join(self.root, ""))
+
+    def _walk(self, folder: str, lists: tuple[IgnoreList, ...]) -> None:
+        self._folders.append((folder, lists))
+        while self._folders:
+            self._folder(*self._folders.pop())
 
     def _folder(self, folder: str, lists: tuple[IgnoreList, ...]) -> None:
         if folder in self._seen:
@@ -153,7 +162,7 @@ class _Walk:
         elif is_link:
             self._links.append((entry.path, lists))
         else:
-            self._folder(entry.path, lists)
+            self._folders.append((entry.path, lists))
 
     def _is_left_out(self, entry: os.DirEntry[str], lists: tuple[IgnoreList, ...], is_folder: bool) -> bool:
         if is_folder and entry.name in DEFAULT_EXCLUDES:
@@ -170,7 +179,7 @@ class _Walk:
         real = os.path.realpath(entry.path)
         if os.path.isfile(real):
             self.found.add(real)
-        elif not os.path.exists(real):
+        elif not os.path.exists(real) and not entry.name.startswith(_EDITOR_LOCK):
             self._problem(entry.path, "is a link that leads nowhere")
 
     def _problem(self, path: str, reason: str) -> None:
@@ -182,7 +191,7 @@ def _why_missing(path: str) -> str:
 
 
 def _lists_above(folder: str) -> tuple[IgnoreList, ...]:
-    """Return what the repository above a named folder ignores, but for lists that ignore the folder itself."""
+    """Return the ignore lists above a named folder, but for those that ignore the folder itself."""
     above: list[IgnoreList] = []
     current = folder
     while not os.path.exists(os.path.join(current, ".git")):

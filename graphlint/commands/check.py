@@ -1,0 +1,83 @@
+"""`graphlint check`: find hazards and print them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from graphlint.commands.options import load, project_options, tell, write
+from graphlint.finding import Confidence, Level
+from graphlint.formats import FORMATS, format_named
+
+if TYPE_CHECKING:
+    from graphlint.report import Report
+
+SOURCE_CODE = "CG900"
+
+
+@click.command()
+@project_options
+@click.option(
+    "--output-format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print."
+)
+@click.option(
+    "--select", multiple=True, metavar="RULES", help="Report these rules only: codes, prefixes, names, ALL."
+)
+@click.option("--ignore", multiple=True, metavar="RULES", help="Do not report these rules.")
+@click.option(
+    "--level",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.WARNING.value,
+    show_default=True,
+    help="The least level to show.",
+)
+@click.option(
+    "--confidence",
+    type=click.Choice([confidence.value for confidence in Confidence]),
+    default=Confidence.LIKELY.value,
+    show_default=True,
+    help="The least confidence to show.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
+@click.option("-q", "--quiet", is_flag=True, help="Print findings only.")
+@click.pass_context
+def check(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    config_file: Path | None,
+    isolated: bool,
+    no_cache: bool,
+    output_format: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    level: str,
+    confidence: str,
+    exit_zero: bool,
+    quiet: bool,
+) -> None:
+    """Find CUDA-graph capture hazards in the program that PATHS hold (default: the current folder).
+
+    Exit code: 0 for no findings, 1 for findings, 2 when something could not be read or done; the rest is
+    checked all the same.
+    """
+    from graphlint import engine
+    from graphlint.formats.style import tty_style
+    from graphlint.report import report_of
+
+    config = load(paths, config_file, isolated, select, ignore)
+    result = engine.check(paths or (Path(),), config, use_cache=not no_cache)
+    report = report_of(result, Level(level), Confidence(confidence))
+    write(format_named(output_format)(report, tty_style(is_terminal=sys.stdout.isatty(), quiet=quiet)))
+    _tell_the_rest(report, quiet)
+    context.exit(0 if exit_zero and report.exit_code == 1 else report.exit_code)
+
+
+def _tell_the_rest(report: Report, quiet: bool) -> None:
+    """Say what no finding on standard output says."""
+    shown = {(finding.path, finding.message) for finding in report.findings if finding.code == SOURCE_CODE}
+    tell(problem for problem in report.problems if (problem.path, problem.reason) not in shown)
+    if not report.summary.files and not report.problems and not quiet:
+        click.echo("graphlint: no Python files under the given paths", err=True)

@@ -1,0 +1,26 @@
+"""`graphlint clean`: remove what earlier runs kept."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from graphlint.commands.options import Trouble, load
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+def clean(paths: tuple[Path, ...]) -> None:
+    """Remove the cache of the project that PATHS belong to (default: the current folder)."""
+    from graphlint.config import cache_folder
+
+    folder = cache_folder(load(paths, None, isolated=True).root)
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Trouble(f"{folder}: cannot be removed: {error.strerror or error}") from None
+    click.echo(f"removed {folder}")

@@ -1,0 +1,80 @@
+"""Options that several commands share, and how commands say that something went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from graphlint.config import Config
+    from graphlint.problem import Problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Trouble(click.ClickException):
+    """Something that keeps a command from doing its work: one message, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"graphlint: {self.format_message()}", file=file, err=file is None)
+
+
+def project_options(command: F) -> F:
+    """Add the paths and the options that say where the settings come from."""
+    for decorate in (
+        click.option(
+            "--no-cache", is_flag=True, help="Read every file anew and keep nothing for later runs."
+        ),
+        click.option("--isolated", is_flag=True, help="Use no configuration file."),
+        click.option(
+            "--config",
+            "config_file",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Use the [tool.graphlint] table of this file.",
+        ),
+        click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
+    ):
+        command = decorate(command)
+    return command
+
+
+def load(
+    paths: tuple[Path, ...],
+    config_file: Path | None,
+    isolated: bool,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Config:
+    """Return the settings for a command line. Raises Trouble."""
+    from graphlint.config import ConfigError, load_config
+
+    try:
+        config = load_config(paths, config_file, isolated=isolated)
+        return config.override(_codes(select), _codes(ignore))
+    except ConfigError as error:
+        raise Trouble(str(error)) from None
+
+
+def _codes(values: Iterable[str]) -> list[str]:
+    return [code for value in values for code in value.split(",") if code.strip()]
+
+
+def write(pieces: Iterable[str]) -> None:
+    """Write to standard output in UTF-8, whatever the locale; file names that are not text are escaped."""
+    stream = click.get_binary_stream("stdout")
+    for piece in pieces:
+        stream.write(piece.encode("utf-8", "backslashreplace"))
+    stream.flush()
+
+
+def tell(problems: Iterable[Problem]) -> None:
+    """Write problems to standard error, one a line."""
+    for problem in problems:
+        place = f"{problem.path}:{problem.line}" if problem.line > 1 else problem.path
+        click.echo(f"graphlint: {place}: {problem.reason}", err=True)

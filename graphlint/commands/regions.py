@@ -1,0 +1,76 @@
+"""`graphlint regions`: what is captured, and what could not be followed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from graphlint.commands.options import load, project_options, tell, write
+
+if TYPE_CHECKING:
+    from graphlint.regions import RegionReport
+
+
+@click.command()
+@project_options
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print.",
+)
+@click.pass_context
+def regions(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    config_file: Path | None,
+    isolated: bool,
+    no_cache: bool,
+    output_format: str,
+) -> None:
+    """List the capture regions in PATHS, the functions they reach, and the calls that were not followed."""
+    from graphlint import engine
+
+    config = load(paths, config_file, isolated)
+    result = engine.check(paths or (Path(),), config, use_cache=not no_cache)
+    write(_document(result.regions) if output_format == "json" else _text(result.regions))
+    tell(result.problems)
+    context.exit(2 if result.problems else 0)
+
+
+def _document(found: tuple[RegionReport, ...]) -> Iterator[str]:
+    yield json.dumps({"regions": [asdict(region) for region in found]}, indent=2) + "\n"
+
+
+def _text(found: tuple[RegionReport, ...]) -> Iterator[str]:
+    from graphlint.formats.style import count, printable
+
+    for region in found:
+        for line in _region_lines(region):
+            yield printable(line) + "\n"
+        yield "\n"
+    captured = sum(len(region.captured) for region in found)
+    unresolved = sum(len(region.unresolved) for region in found)
+    yield (
+        f"{count(len(found), 'capture region')}, {count(captured, 'captured function')}, "
+        f"{count(unresolved, 'unresolved call')}\n"
+    )
+    if unresolved:
+        yield (
+            "Say what an unresolved call runs: list the function under `captured` in [tool.graphlint], as\n"
+            '"package.module:Class.method" or "path.py:function", or write `# graphlint: captured` on it.\n'
+        )
+
+
+def _region_lines(region: RegionReport) -> Iterator[str]:
+    yield f"{region.path}:{region.line}  {region.kind}"
+    for function in region.captured:
+        yield f"  captured    {function.path}:{function.line}  {function.function}"
+    for call in region.unresolved:
+        yield f"  unresolved  {call.path}:{call.line}  {call.text}  ({call.reason})"

@@ -1,0 +1,45 @@
+"""The findings for programs: one JSON document, version 1 of its schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from graphlint.finding import Finding, Hop
+from graphlint.formats.style import Style
+from graphlint.report import Report
+
+VERSION = 1
+
+
+def render(report: Report, style: Style) -> Iterator[str]:
+    """Yield the document; lines and columns count from 1, in characters."""
+    document = {
+        "version": VERSION,
+        "findings": [_finding(finding) for finding in report.findings],
+        "summary": asdict(report.summary),
+    }
+    yield json.dumps(document, indent=2) + "\n"
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "path": finding.path,
+        "line": finding.span.line,
+        "column": finding.span.column,
+        "end_line": finding.span.end_line,
+        "end_column": finding.span.end_column,
+        "code": finding.code,
+        "name": finding.name,
+        "hazard": finding.hazard,
+        "level": finding.level.value,
+        "confidence": finding.confidence.value,
+        "message": finding.message,
+        "chain": [hop_document(hop) for hop in finding.chain],
+    }
+
+
+def hop_document(hop: Hop) -> dict[str, object]:
+    """Return one step of a chain as JSON data."""
+    return {"path": hop.path, "line": hop.line, "function": hop.function}

@@ -1,0 +1,96 @@
+"""Findings for people: the source with the place marked, the chain that makes it a hazard, and the way on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from graphlint.finding import Finding, Level, Span
+from graphlint.formats.style import Style, count, printable, width
+from graphlint.report import Report
+
+COLORS = {Level.ERROR: "bold red", Level.WARNING: "bold yellow", Level.NOTE: "bold cyan"}
+_MAX_LINES = 4
+_MAX_COLUMNS = 140
+_LEAD = 40
+
+
+def render(report: Report, style: Style) -> Iterator[str]:
+    """Yield a block for each finding and, unless quiet, one line that sums up."""
+    for finding in report.findings:
+        lines = [_header(finding, style), *_excerpt(finding, report.sources.lines(finding.path), style)]
+        yield "\n".join([*lines, *_chain(finding, style), *_way_on(finding, style), "", ""])
+    if not style.quiet:
+        yield "".join(f"{line}\n" for line in _closing(report))
+
+
+def _header(finding: Finding, style: Style) -> str:
+    place = printable(f"{finding.path}:{finding.span.line}:{finding.span.column}")
+    code = style.paint(finding.code, COLORS[finding.level])
+    return f"{style.paint(place, 'bold')}: {code} [{finding.name}] {printable(finding.message)}"
+
+
+def _excerpt(finding: Finding, lines: list[str], style: Style) -> Iterator[str]:
+    span = finding.span
+    if not 1 <= span.line <= len(lines):
+        return
+    last = min(max(span.line, span.end_line), len(lines), span.line + _MAX_LINES - 1)
+    gutter = len(str(last))
+    bar = style.paint("|", "blue")
+    yield f"{' ' * gutter} {bar}"
+    for number in range(span.line, last + 1):
+        text, mark = _marked(lines[number - 1], number, span)
+        yield f"{style.paint(str(number).rjust(gutter), 'blue')} {bar} {text}".rstrip()
+        if mark:
+            yield f"{' ' * gutter} {bar} {style.paint(mark, COLORS[finding.level])}"
+    if last < min(span.end_line, len(lines)):
+        yield f"{'.' * gutter} {bar}"
+
+
+def _marked(line: str, number: int, span: Span) -> tuple[str, str]:
+    """Return a line fit for the terminal, cut around the span when long, and the carets below it."""
+    start = span.column - 1 if number == span.line else len(line) - len(line.lstrip())
+    end = span.end_column - 1 if number == span.end_line else len(line.rstrip())
+    start, end = min(start, len(line)), min(max(end, start), len(line))
+    lead = ""
+    if len(line) > _MAX_COLUMNS:
+        cut = max(0, start - _LEAD)
+        lead = "…" if cut else ""
+        line, start, end = line[cut : cut + _MAX_COLUMNS], start - cut, min(end - cut, _MAX_COLUMNS)
+    before = lead + printable(line[:start])
+    carets = "^" * width(printable(line[start:end]))
+    if not carets and number == span.line:
+        carets = "^"
+    return lead + printable(line), " " * width(before) + carets if carets else ""
+
+
+def _chain(finding: Finding, style: Style) -> Iterator[str]:
+    places = [printable(f"{hop.path}:{hop.line}") for hop in finding.chain]
+    column = max(map(width, places), default=0)
+    for place, hop in zip(places, finding.chain, strict=True):
+        yield f"    {place}{' ' * (column - width(place))}  {style.paint(printable(hop.function), 'bold')}"
+
+
+def _way_on(finding: Finding, style: Style) -> Iterator[str]:
+    if finding.help:
+        yield f"  {style.paint('help:', 'bold')} {printable(finding.help)}"
+    yield f"  explain with: graphlint explain {finding.code}"
+
+
+def _closing(report: Report) -> Iterator[str]:
+    summary = report.summary
+    looked_at = (
+        f"{count(summary.files, 'file')}, {count(summary.regions, 'capture region')}, "
+        f"{count(summary.captured_functions, 'captured function')}, "
+        f"{count(summary.unresolved_calls, 'unresolved call')}"
+    )
+    hidden = f"; {report.hidden} more below the shown level or confidence" if report.hidden else ""
+    yield f"{_found(report)}{hidden} ({looked_at})"
+
+
+def _found(report: Report) -> str:
+    if not report.findings:
+        return "No findings"
+    levels = Counter(finding.level for finding in report.findings)
+    counts = ", ".join(count(levels[level], level.value) for level in Level if levels[level])
+    return f"{count(len(report.findings), 'finding')}: {counts}"
