@@ -1,0 +1,1 @@
+"""From files to facts: bytes, text, syntax trees, module names; nothing here knows values or rules."""

@@ -1,0 +1,123 @@
+"""From the bytes of a file to text and syntax tree, and from tree positions to spans in characters."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import re
+import tokenize
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphlint.finding import Span
+
+# The line ends of Python's tokenizer. `str.splitlines` knows more (form feed, U+2028) and would shift every line.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Unreadable(Exception):
+    """A file that cannot be read as Python: `reason` says why, in words fit for the user."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Source:
+    """A parsed file.
+
+    `text` is the decoded file without a byte order mark, its line ends as they are; `lines` are its
+    lines without their ends, counted as `ast` counts them.
+    """
+
+    path: Path
+    text: str
+    tree: ast.Module
+    lines: list[str]
+
+    def span(self, node: ast.AST) -> Span:
+        """Where `node` stands: lines and columns from 1, columns in characters, the end exclusive.
+
+        A node without a position of its own (arguments, `with` items, match cases) spans its parts.
+        """
+        first, last = (node, node) if hasattr(node, "lineno") else _outermost(node)
+        line, column = self._place(getattr(first, "lineno", 1), getattr(first, "col_offset", 0))
+        end = self._place(
+            getattr(last, "end_lineno", None) or line, getattr(last, "end_col_offset", None) or 0
+        )
+        return Span(line, column, *max(end, (line, column)))
+
+    def _place(self, line: int, offset: int) -> tuple[int, int]:
+        # Before 3.12 the positions inside f-strings may lie outside the file: clamp, never fail.
+        line = max(1, min(line, len(self.lines)))
+        text = self.lines[line - 1]
+        if text.isascii():
+            return line, max(0, min(offset, len(text))) + 1
+        return line, len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")) + 1
+
+
+def _outermost(node: ast.AST) -> tuple[ast.AST, ast.AST]:
+    """The parts of `node` that begin first and end last; `node` itself when no part has a position."""
+    parts = [part for part in ast.walk(node) if hasattr(part, "lineno")]
+    if not parts:
+        return node, node
+    first = min(parts, key=lambda part: (part.lineno, part.col_offset))  # type: ignore[attr-defined]
+    last = max(parts, key=lambda part: (part.end_lineno, part.end_col_offset))  # type: ignore[attr-defined]
+    return first, last
+
+
+def decode(data: bytes, path: Path) -> str:
+    """The text of a Python file, by its byte order mark or PEP 263 comment, else UTF-8.
+
+    Raises `Unreadable` where Python would not accept the encoding.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if encoding.startswith("utf-8"):
+            return data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+        return data.decode(encoding)
+    except (SyntaxError, LookupError, ValueError) as error:
+        raise Unreadable(path, f"cannot be decoded: {_in_words(error)}") from None
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#04x} at offset {error.start} is not {error.encoding}"
+    if isinstance(error, SyntaxError):
+        # detect_encoding appends the file's name or repr of the line to its message in some versions
+        return str(error.msg)
+    return str(error)
+
+
+def parse(path: Path, data: bytes) -> Source:
+    """The syntax tree of a file, by the grammar of the running interpreter.
+
+    Every failure is `Unreadable`; the warnings that Python gives about the parsed code are dropped.
+    """
+    if b"\0" in data:
+        raise Unreadable(path, "contains a NUL byte")
+    text = decode(data, path)
+    return Source(path, text, _tree(path, text), _LINE_END.split(text))
+
+
+def _tree(path: Path, text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (RecursionError, MemoryError):
+        reason = "nested too deeply"
+    except SyntaxError as error:
+        reason = "nested too deeply" if _is_depth(error) else f"syntax error at line {error.lineno}: {error.msg}"
+    except ValueError as error:
+        reason = f"syntax error: {error}"
+    # Raised outside the handlers: the traceback of a deep failure would keep its frames alive.
+    raise Unreadable(path, reason)
+
+
+def _is_depth(error: SyntaxError) -> bool:
+    return "too many nested" in error.msg or "too complex" in error.msg
