@@ -31,8 +31,8 @@ class Commands(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError):
-            raise
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise  # click ends these as they should end, a closed pipe without a word
         except KeyboardInterrupt:
             context.exit(130)
         except Exception as error:

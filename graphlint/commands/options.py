@@ -26,7 +26,7 @@ class Trouble(click.ClickException):
 
 def project_options(command: F) -> F:
     """Add the paths and the options that say where the settings come from."""
-    for decorate in (
+    decorators: tuple[Callable[[F], F], ...] = (
         click.option(
             "--no-cache", is_flag=True, help="Read every file anew and keep nothing for later runs."
         ),
@@ -39,7 +39,8 @@ def project_options(command: F) -> F:
             help="Use the [tool.graphlint] table of this file.",
         ),
         click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
-    ):
+    )
+    for decorate in decorators:
         command = decorate(command)
     return command
 
