@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from graphlint.config import Config
+from graphlint.config import Config, cache_folder
 from graphlint.discovery import Discovered, FoundFile, discover
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.problem import Problem, contained
@@ -67,11 +68,34 @@ def check(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _WithSourceProblems:
+    findings: Sequence[Finding]
+    regions: Sequence[RegionReport]
+    captured_functions: int
+    unresolved_calls: int
+    problems: Sequence[Problem]
+
+
 def _analyse(files: Sequence[FoundFile], config: Config, use_cache: bool) -> Analysis:
     from graphlint.analysis import analyse
+    from graphlint.facts.cache import FactsCache
     from graphlint.facts.project import Project
 
-    return analyse(Project(files, root=config.root, cache=use_cache), config)
+    cache = FactsCache(cache_folder(config.root)) if use_cache else None
+    named = [file.path for file in files if file.named]
+    project = Project([file.path for file in files], named=named, cache=cache)
+    analysis = analyse(project, config)
+    if cache is not None:
+        cache.save()
+    unreadable = [Problem(each.display, each.reason, is_source=True) for each in project.problems]
+    return _WithSourceProblems(
+        analysis.findings,
+        analysis.regions,
+        analysis.captured_functions,
+        analysis.unresolved_calls,
+        [*analysis.problems, *unreadable],
+    )
 
 
 def _judge(

@@ -37,5 +37,6 @@ class Sources:
     def lines(self, path: str) -> list[str]:
         """Return the lines of a file without their ends; they are kept for the next caller."""
         if path not in self._lines:
-            self._lines[path] = _NEWLINE.split(self.text(path))
+            text = self.text(path)
+            self._lines[path] = _NEWLINE.split(text) if text else []
         return self._lines[path]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
@@ -15,12 +14,13 @@ from graphlint.commands.options import Trouble, load
 def clean(paths: tuple[Path, ...]) -> None:
     """Remove the cache of the project that PATHS belong to (default: the current folder)."""
     from graphlint.config import cache_folder
+    from graphlint.facts.cache import clean as remove
 
     folder = cache_folder(load(paths, None, isolated=True).root)
     try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
+        if remove(folder):
+            click.echo(f"removed {folder}")
+        elif folder.exists():
+            raise Trouble(f"{folder}: is not a cache of graphlint and was left alone")
     except OSError as error:
         raise Trouble(f"{folder}: cannot be removed: {error.strerror or error}") from None
-    click.echo(f"removed {folder}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,7 +69,7 @@ def _codes(values: Iterable[str]) -> list[str]:
 
 def write(pieces: Iterable[str]) -> None:
     """Write to standard output in UTF-8, whatever the locale; file names that are not text are escaped."""
-    stream = click.get_binary_stream("stdout")
+    stream = sys.stdout.buffer
     for piece in pieces:
         stream.write(piece.encode("utf-8", "backslashreplace"))
     stream.flush()
