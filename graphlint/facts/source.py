@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 import codecs
+import contextlib
+import gc
 import io
 import re
 import tokenize
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.finding import Span
 
-# The line ends of Python's tokenizer. `str.splitlines` knows more (form feed, U+2028) and would shift every line.
+# The line ends of Python's tokenizer: `str.splitlines` knows more (form feed, U+2028) and would shift lines.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -88,7 +91,6 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.object[error.start]:#04x} at offset {error.start} is not {error.encoding}"
     if isinstance(error, SyntaxError):
-        # detect_encoding appends the file's name or repr of the line to its message in some versions
         return str(error.msg)
     return str(error)
 
@@ -104,20 +106,30 @@ def parse(path: Path, data: bytes) -> Source:
     return Source(path, text, _tree(path, text), _LINE_END.split(text))
 
 
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector still: a tree is all live objects, and walking them doubles the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _tree(path: Path, text: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _no_collection():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except (RecursionError, MemoryError):
         reason = "nested too deeply"
     except SyntaxError as error:
-        reason = "nested too deeply" if _is_depth(error) else f"syntax error at line {error.lineno}: {error.msg}"
+        reason = f"syntax error at line {error.lineno}: {error.msg}"
+        if "too many nested" in error.msg or "too complex" in error.msg:
+            reason = "nested too deeply"
     except ValueError as error:
         reason = f"syntax error: {error}"
     # Raised outside the handlers: the traceback of a deep failure would keep its frames alive.
     raise Unreadable(path, reason)
-
-
-def _is_depth(error: SyntaxError) -> bool:
-    return "too many nested" in error.msg or "too complex" in error.msg

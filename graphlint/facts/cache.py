@@ -1,0 +1,188 @@
+"""The facts cache: scans by content hash, in one file per project.
+
+The file is `facts.bin` in the cache folder. Its first line names the format, graphlint's version and a
+hash of the scanner's source; 16 bytes of checksum follow, then zlib-packed JSON:
+
+    {"generation": n,
+     "names":  [every name once],
+     "scans":  {hash: [generation it was last used in, marks, defines, writes]},   # numbers of names
+     "status": {path: [mtime_ns, ctime_ns, size, hash]}}
+
+A different first line, a wrong checksum or anything unexpected means an empty cache, never an error.
+Writers put a whole new file in place (`os.replace`), so concurrent runs read the old or the new one;
+the last writer wins, and what the other one knew is scanned again some day.
+
+The key is the content. `status` only saves reading files whose times and size are as they were, and
+leaves out files so young that a later change could hide behind the clock's resolution.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from graphlint import __version__
+from graphlint.facts import scan as scanner
+from graphlint.facts.inventory import Scanned
+from graphlint.facts.scan import FileScan
+
+FILE_NAME = "facts.bin"
+_FORMAT = 1
+_KEPT_GENERATIONS = 5
+_RACY_NS = 2_000_000_000
+_CHECKSUM_SIZE = 16
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is graphlint's cache; it may be deleted.\n"
+
+
+class FactsCache:
+    """Scans kept between runs in a folder; every failure to read or write it is silent.
+
+    Call `save` at the end of a run. Nothing is written when the run learned nothing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._started = time.time_ns()
+        content = _load(folder / FILE_NAME)
+        self._generation: int = content["generation"] + 1
+        self._names: list[str] = content["names"]
+        self._rows: dict[str, list[Any]] = content["scans"]
+        self._status: dict[str, list[Any]] = content["status"]
+        self._scans: dict[str, FileScan] = {}
+        self._used: set[str] = set()
+        self._learned = False
+
+    def by_status(self, path: str, status: os.stat_result) -> Scanned | None:
+        """The scan of a file whose times and size are those of its last scan."""
+        known = self._status.get(path)
+        if known is None or known[:3] != _times_and_size(status):
+            return None
+        digest = bytes.fromhex(known[3])
+        scan = self.by_digest(digest)
+        return Scanned(scan, digest) if scan is not None else None
+
+    def by_digest(self, digest: bytes) -> FileScan | None:
+        """The scan of this content."""
+        key = digest.hex()
+        if key not in self._scans:
+            if key not in self._rows:
+                return None
+            self._scans[key] = FileScan(*map(self._named, self._rows[key][1:]))
+        self._used.add(key)
+        return self._scans[key]
+
+    def _named(self, numbers: Iterable[int]) -> frozenset[str]:
+        return frozenset([self._names[number] for number in numbers])
+
+    def put(self, path: str, status: os.stat_result, scanned: Scanned) -> None:
+        """Keep a scan, and the status that the file had before it was read."""
+        key = scanned.digest.hex()
+        self._scans[key] = scanned.scan
+        self._used.add(key)
+        self._learned = True
+        if max(status.st_mtime_ns, status.st_ctime_ns) < self._started - _RACY_NS:
+            self._status[path] = [*_times_and_size(status), key]
+        else:
+            self._status.pop(path, None)
+
+    def save(self) -> None:
+        """Write the cache, less the scans that no run has used for some generations."""
+        if not self._learned:
+            return
+        with contextlib.suppress(OSError):
+            _prepare(self._folder)
+            _replace(self._folder / FILE_NAME, _pack(self._content()))
+            self._learned = False
+
+    def _content(self) -> dict[str, Any]:
+        numbers: dict[str, int] = {}
+        scans: dict[str, list[Any]] = {}
+        for key in sorted({*self._rows, *self._scans}):
+            generation = self._generation if key in self._used else self._rows[key][0]
+            if generation > self._generation - _KEPT_GENERATIONS:
+                scans[key] = [generation, *self._numbered(key, numbers)]
+        status = {path: row for path, row in sorted(self._status.items()) if row[3] in scans}
+        return {"generation": self._generation, "names": list(numbers), "scans": scans, "status": status}
+
+    def _numbered(self, key: str, numbers: dict[str, int]) -> Iterable[list[int]]:
+        scan = self._scans.get(key) or FileScan(*map(self._named, self._rows[key][1:]))
+        for names in (scan.marks, scan.defines, scan.writes):
+            yield [numbers.setdefault(name, len(numbers)) for name in sorted(names)]
+
+
+def _times_and_size(status: os.stat_result) -> list[int]:
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_size]
+
+
+def _header() -> bytes:
+    try:
+        source = Path(scanner.__file__).read_bytes()
+    except OSError:  # installed as a zip file: the version alone must do
+        source = b""
+    scanner_hash = hashlib.blake2b(source, digest_size=8).hexdigest()
+    return f"graphlint facts {_FORMAT} {__version__} {scanner_hash}\n".encode()
+
+
+def _pack(content: dict[str, Any]) -> bytes:
+    payload = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
+    return _header() + _checksum(payload) + payload
+
+
+def _checksum(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=_CHECKSUM_SIZE).digest()
+
+
+def _load(path: Path) -> dict[str, Any]:
+    empty: dict[str, Any] = {"generation": 0, "names": [], "scans": {}, "status": {}}
+    header = _header()
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return empty
+    start = len(header) + _CHECKSUM_SIZE
+    payload = data[start:]
+    if data[:start] != header + _checksum(payload):
+        return empty
+    # Behind a matching checksum stands what `_pack` wrote under this very header.
+    content: dict[str, Any] = json.loads(zlib.decompress(payload))
+    return content
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, marked as a cache for backup programs and ignored by git."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (("CACHEDIR.TAG", _TAG), (".gitignore", "*\n")):
+        if not (folder / name).exists():
+            _replace(folder / name, text.encode())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def clean(folder: Path) -> bool:
+    """Remove a cache folder; False when there is none. A folder that is not a cache of ours is left alone."""
+    try:
+        ours = (folder / "CACHEDIR.TAG").read_text() == _TAG and not folder.is_symlink()
+    except (OSError, ValueError):
+        return False
+    if ours:
+        shutil.rmtree(folder, ignore_errors=True)
+    return ours

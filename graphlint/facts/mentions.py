@@ -1,0 +1,68 @@
+"""Which files mention an identifier: a search over raw bytes, which finds callers without parsing."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+_SEPARATOR = b"\n"
+# After this many searches through all bytes, an index of all words has paid for itself.
+_SEARCHES_BEFORE_INDEX = 32
+_WORD_BYTES = bytes(c if c >= 128 or chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
+
+
+class Mentions:
+    """Finds whole words in many files; answers are positions in the list of files, ascending."""
+
+    def __init__(self, contents: Iterable[bytes]) -> None:
+        parts = list(contents)
+        self._starts: list[int] = []
+        at = 0
+        for part in parts:
+            self._starts.append(at)
+            at += len(part) + len(_SEPARATOR)
+        self._text = _SEPARATOR.join(parts)
+        self._known: dict[str, list[int]] = {}
+        self._index: dict[bytes, list[int]] | None = None
+
+    def of(self, name: str) -> list[int]:
+        """The files that hold `name` as a word of its own, in code, comments or strings alike."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._look_up(name.encode("utf-8", "surrogatepass"))
+        return known
+
+    def _look_up(self, word: bytes) -> list[int]:
+        if not word:
+            return []
+        if self._index is None and len(self._known) >= _SEARCHES_BEFORE_INDEX:
+            self._index = self._build_index()
+        if self._index is not None:
+            return self._index.get(word, [])
+        return self._search(word)
+
+    def _search(self, word: bytes) -> list[int]:
+        text, found = self._text, []
+        at = text.find(word)
+        while at >= 0:
+            if _is_whole(text, at, at + len(word)):
+                file = bisect_right(self._starts, at) - 1
+                found.append(file)
+                # One hit is enough: go on with the next file.
+                at = self._starts[file + 1] - 1 if file + 1 < len(self._starts) else len(text)
+            at = text.find(word, at + 1)
+        return found
+
+    def _build_index(self) -> dict[bytes, list[int]]:
+        index: dict[bytes, list[int]] = {}
+        ends = [*self._starts[1:], len(self._text) + 1]
+        for file, start in enumerate(self._starts):
+            for word in set(self._text[start : ends[file]].translate(_WORD_BYTES).split()):
+                index.setdefault(word, []).append(file)
+        self._text = b""
+        return index
+
+
+def _is_whole(text: bytes, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start] if start else b"", text[end : end + 1]
+    return not (before + after).translate(_WORD_BYTES).strip()

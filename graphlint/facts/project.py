@@ -1,0 +1,177 @@
+"""All files of a run: what each one gives away, and the modules among them, parsed when demanded."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from graphlint.facts import inventory
+from graphlint.facts.cache import FactsCache
+from graphlint.facts.mentions import Mentions
+from graphlint.facts.modules import ModuleFile
+from graphlint.facts.naming import ModuleIndex
+from graphlint.facts.scan import NOTHING, FileScan
+from graphlint.facts.source import Unreadable, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that had to be read as program and could not be; `display` is its path as shown to users."""
+
+    path: Path
+    display: str
+    reason: str
+
+
+class Project:
+    """The files of one run.
+
+    `named` are the files that the user named: they are parsed even when nothing marks or demands them,
+    so that their problems are said. Every other file is scanned only, until something asks for it.
+    All answers are in path order and do not depend on `jobs`, on the cache or on the order of `files`.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        *,
+        cwd: Path | None = None,
+        named: Collection[Path] = (),
+        cache: FactsCache | None = None,
+        jobs: int | None = None,
+    ) -> None:
+        self._cwd = os.path.abspath(cwd or Path.cwd())
+        listed = {self._absolute(path) for path in (*files, *named)}
+        self._paths = sorted((path for path in listed if path.endswith(".py")), key=_path_order)
+        self._named = sorted({self._absolute(path) for path in named}, key=_path_order)
+        self._scanned = inventory.take(self._paths, cache, jobs)
+        self._index = ModuleIndex(self._paths)
+        self._modules: dict[str, ModuleFile | None] = {}
+        self._problems: dict[str, Problem] = {}
+
+    def _absolute(self, path: Path | str) -> str:
+        return os.path.normpath(os.path.join(self._cwd, path))
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files, in path order."""
+        return [Path(path) for path in self._paths]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The files read as program so far, and those the user named, that could not be; in path order."""
+        self._parse_all(self._named)
+        return [self._problems[path] for path in sorted(self._problems, key=_path_order)]
+
+    def display(self, path: Path | str) -> str:
+        """A path as shown to users: with forward slashes, relative to the working folder when below it."""
+        whole = self._absolute(path)
+        inside = self._cwd.rstrip(os.sep) + os.sep
+        return whole.removeprefix(inside).replace(os.sep, "/")
+
+    # --- one file ----------------------------------------------------------------------------------
+
+    def scan_of(self, path: Path) -> FileScan:
+        """What the bytes of a file of the project give away; empty for a file that cannot be read."""
+        scanned = self._scanned.get(self._absolute(path))
+        return scanned.scan if scanned else NOTHING
+
+    def file(self, path: Path) -> ModuleFile | None:
+        """The module of a file of the project, or None (and a problem) when it cannot be read."""
+        return self._load(self._absolute(path))
+
+    def _load(self, path: str) -> ModuleFile | None:
+        if path not in self._modules:
+            self._modules[path] = self._parse(path) if path in self._scanned else None
+        return self._modules[path]
+
+    def _parse(self, path: str) -> ModuleFile | None:
+        try:
+            source = parse(Path(path), inventory.read(path))
+        except Unreadable as error:
+            self._problems[path] = Problem(Path(path), self.display(path), error.reason)
+            return None
+        is_package = os.path.basename(path) == "__init__.py"
+        return ModuleFile(Path(path), self.display(path), self._index.name_of(path), is_package, source)
+
+    def _parse_all(self, paths: Iterable[str]) -> list[ModuleFile]:
+        return [module for module in map(self._load, paths) if module is not None]
+
+    # --- by name -----------------------------------------------------------------------------------
+
+    def module(self, dotted: str, importer: ModuleFile | None = None) -> ModuleFile | None:
+        """The module that a dotted name means to `importer`, or None when the project has none."""
+        path = self._index.find(dotted, str(importer.path) if importer else "")
+        return self._load(path) if path else None
+
+    def submodule(self, dotted: str, name: str, importer: ModuleFile | None = None) -> ModuleFile | None:
+        """The module `name` inside the package `dotted`, as in `from dotted import name`."""
+        return self.module(f"{dotted}.{name}" if dotted else name, importer)
+
+    def resolve_import(self, module: ModuleFile, node: ast.ImportFrom) -> str:
+        """The absolute dotted name after `from` in an import of `module`, leading dots resolved."""
+        if not node.level:
+            return node.module or ""
+        base = self._index.relative(str(module.path), node.level)
+        return f"{base}.{node.module}" if node.module else base
+
+    # --- by content --------------------------------------------------------------------------------
+
+    def marked(self) -> list[ModuleFile]:
+        """The modules of all files that hold a mark."""
+        return self._parse_all(path for path in self._paths if self._scanned[path].scan.marks)
+
+    def defining(self, name: str) -> list[ModuleFile]:
+        """The modules of all files with a `def` or `class` of this name, at any depth."""
+        return self._parse_all(self._definers.get(name, ()))
+
+    def writing(self, field: str) -> list[ModuleFile]:
+        """The modules of all files that assign an attribute of this name."""
+        return self._parse_all(self._writers.get(field, ()))
+
+    def mentioning(self, *names: str) -> list[ModuleFile]:
+        """The modules of all files that hold any of the names as a whole word."""
+        return self._parse_all(self._mention_paths(names))
+
+    def mention_paths(self, *names: str) -> list[Path]:
+        """The files that hold any of the names as a whole word; nothing is parsed."""
+        return [Path(path) for path in self._mention_paths(names)]
+
+    def _mention_paths(self, names: Iterable[str]) -> list[str]:
+        found = {position for name in names for position in self._mentions.of(name)}
+        return [self._paths[position] for position in sorted(found)]
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        return Mentions(map(_bytes_or_nothing, self._paths))
+
+    @cached_property
+    def _definers(self) -> dict[str, list[str]]:
+        return _by_name((path, self._scanned[path].scan.defines) for path in self._paths)
+
+    @cached_property
+    def _writers(self) -> dict[str, list[str]]:
+        return _by_name((path, self._scanned[path].scan.writes) for path in self._paths)
+
+
+def _path_order(path: str) -> list[str]:
+    return path.split(os.sep)
+
+
+def _bytes_or_nothing(path: str) -> bytes:
+    try:
+        return inventory.read(path)
+    except Unreadable:
+        return b""
+
+
+def _by_name(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    index: dict[str, list[str]] = {}
+    for path, names in rows:
+        for name in names:
+            index.setdefault(name, []).append(path)
+    return index
