@@ -1,0 +1,358 @@
+"""Attributes: getting and setting them on every kind of value."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import annotations, expressions, functions, library, names, synthesis, tensor_ops
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.events import Allocated, Called, Stored
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Class,
+    Const,
+    External,
+    Fields,
+    Function,
+    Host,
+    Mapping,
+    Module,
+    Obj,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    join_all,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "lazy_property"})
+
+
+class EnumMember(str):
+    """The value of an enum member: its qualified name."""
+
+
+def get(
+    m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame, missing: Value | None = None
+) -> Value:
+    """`owner.name`."""
+    if isinstance(owner, Union):
+        parts = [p for p in owner.values if not (isinstance(p, Const) and p.value is None)]
+        return join_all(get(m, part, name, node, frame) for part in parts)
+    if isinstance(owner, Obj):
+        return _of_object(m, owner, name, node, frame)
+    if isinstance(owner, Tensor):
+        return library.tensor_attribute(m, owner, name, node, frame)
+    if isinstance(owner, Module):
+        return _of_module(m, owner, name, frame.place(node))
+    if isinstance(owner, External):
+        return _of_external(m, owner, name)
+    if isinstance(owner, Class):
+        return _of_class(m, owner, name, frame)
+    if isinstance(owner, Unknown):
+        return _of_unknown(m, owner, name)
+    return _of_builtin(owner, name)
+
+
+def _of_external(m: Machine, owner: External, name: str) -> Value:
+    dotted = names.canonical(f"{owner.name}.{name}")
+    constant = library.constant(m, dotted)
+    return constant if constant is not None else External(dotted, owner.owner)
+
+
+def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
+    """The same attribute of the same unknown value is one value."""
+    key = ("attribute", owner.serial, name)
+    if key not in m.memo:
+        if owner.typed == "tensor" or library.is_tensor_method(name):
+            m.memo[key] = External(f"Tensor.{name}", owner)
+        else:
+            m.memo[key] = Unknown(f"attribute `{name}` of {owner.reason or 'an unknown value'}", owner.change)
+    value = m.memo[key]
+    assert isinstance(value, Value)
+    return value
+
+
+def _of_builtin(owner: Value, name: str) -> Value:
+    if isinstance(owner, Const) and isinstance(owner.value, EnumMember):
+        if name in ("value", "name"):
+            return Host("any", Change.CONSTANT, ("enum", owner.value, name))
+        return External(f"enum.{name}", owner)
+    if isinstance(owner, Sequence_):
+        return External(f"builtins.{'list' if owner.kind != 'set' else 'set'}.{name}", owner)
+    if isinstance(owner, Mapping):
+        return External(f"builtins.dict.{name}", owner)
+    if isinstance(owner, Function):
+        return External(f"function.{name}", owner)
+    return External(f"host.{name}", owner)
+
+
+def _of_module(m: Machine, owner: Module, name: str, place: Place) -> Value:
+    value = names.module_attribute(m, owner.file, name)
+    if value is None:
+        found = m.project.submodule(owner.file.name, name)
+        return Module(found) if found is not None else Unknown(f"`{name}` of module {owner.file.name}")
+    if m.captures:
+        env = m.env_of(owner.file)
+        m.note_read(env.fields, name, value, place, None, name)
+        value = m.tainted(env.fields, name, value, place, None, name)
+    return m.refresh(value, place)
+
+
+# classes
+
+
+def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
+    info = owner.info
+    found = info.find(name)
+    if found is not None:
+        where, node = found
+        return functions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
+    value = class_attribute(m, info, name)
+    if value is not None:
+        return value
+    external = next(info.externals(), None)
+    if external is not None:
+        return External(f"{external}.{name}", owner)
+    return Unknown(f"attribute `{name}` of class `{info.name}`")
+
+
+def _is_bound(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(d, ast.Name) and d.id in ("classmethod", "staticmethod") for d in node.decorator_list)
+
+
+def _plain(m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+    return Function(node, info.module, info.env, f"{info.scope}.{node.name}", cls=info)
+
+
+def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
+    """A class-level attribute, evaluated once; enum members are constants of their own kind."""
+    for cls in info.mro():
+        if name in cls.values:
+            return cls.values[name]
+        if name not in cls.attributes or cls.attributes[name] is None:
+            continue
+        if cls.is_enum:
+            return Const(EnumMember(f"{cls.qualname}.{name}"))
+        frame = functions.class_frame(m, cls)
+        m.frames.append(frame)
+        try:
+            with m.before_everything():
+                default = cls.attributes[name]
+                assert default is not None
+                cls.values[name] = expressions.evaluate(m, default, frame)
+        finally:
+            m.frames.pop()
+        return cls.values[name]
+    return None
+
+
+# objects
+
+
+def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
+    if "?pending" in owner.fields:
+        synthesis.initialise(m, owner)
+    place = frame.place(node)
+    if name in owner.fields:
+        return read_field(m, owner, name, place)
+    if isinstance(owner.cls, str):
+        return library.object_attribute(m, owner, name, node, frame)
+    member = _of_class_body(m, owner, name, frame, place)
+    if member is not None:
+        return member
+    if synthesis.find_field(m, owner, name):
+        return read_field(m, owner, name, place)
+    return _inherited(m, owner, name, place)
+
+
+def read_field(m: Machine, owner: Obj, name: str, place: Place) -> Value:
+    """A field of an object; captured code's reads are remembered."""
+    value = owner.fields[name]
+    if not isinstance(value, Value):
+        return Unknown("internal")
+    if m.captures:
+        m.note_read(owner.fields, name, value, place, owner, name)
+        value = m.tainted(owner.fields, name, value, place, owner, name)
+    return m.refresh(value, place)
+
+
+def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place) -> Value | None:
+    assert isinstance(owner.cls, ClassInfo)
+    found = owner.cls.find(name)
+    if found is not None:
+        info, method = found
+        if is_property(method):
+            function = Function(method, info.module, info.env, f"{info.scope}.{name}", cls=info)
+            return functions.call_function(m, function.bind(owner), functions.Arguments(), place)
+        return functions.method_value(m, info, method, owner)
+    if name == "__class__":
+        return Class(owner.cls)
+    return class_attribute(m, owner.cls, name)
+
+
+def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    for decorator in node.decorator_list:
+        name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
+        if name in PROPERTIES:
+            return True
+    return False
+
+
+def _inherited(m: Machine, owner: Obj, name: str, place: Place) -> Value:
+    """What a library base class gives, else the annotation in the class body, else unknown."""
+    assert isinstance(owner.cls, ClassInfo)
+    for info in owner.cls.mro():
+        if name in info.annotations:
+            value = annotations.value_of(m, info.annotations[name], info.module, Change.CONFIG, place)
+            with m.heap.aside():
+                owner.fields[name] = value
+            return value
+    for dotted in owner.cls.externals():
+        inherited = library.inherited_attribute(m, owner, dotted, name, place)
+        if inherited is not None:
+            return inherited
+    key = ("missing", owner.serial, name)
+    value = m.memo.setdefault(key, Unknown(f"attribute `{name}` of `{owner.cls.name}`"))
+    assert isinstance(value, Value)
+    return value
+
+
+def super_value(m: Machine, node: ast.Call, frame: Frame) -> Value:
+    """`super()`: an object whose attributes are looked up after the current class."""
+    made = Obj("super", frame.place(node))
+    function = frame.function
+    if function is not None and function.cls is not None:
+        first = function.node.args.args[0].arg if function.node.args.args else ""
+        made.fields["self"] = frame.env.fields.get(first, function.self_value)
+        made.fields["after"] = Class(function.cls)
+    return made
+
+
+# writing
+
+
+def put(
+    m: Machine, owner: Value, name: str, value: Value, node: ast.AST, frame: Frame, *, augmented: bool = False
+) -> None:
+    """`owner.name = value`."""
+    place = frame.place(node)
+    if isinstance(owner, Union):
+        for part in owner.values:
+            put(m, part, name, value, node, frame, augmented=augmented)
+    elif isinstance(owner, Obj):
+        if "?pending" in owner.fields:
+            synthesis.initialise(m, owner)
+        stored(m, owner, owner.fields, name, value, place, augmented=augmented)
+        library.wrote_field(m, owner, name, value, place)
+    elif isinstance(owner, Tensor):
+        _put_tensor(m, owner, name, value, place)
+    elif isinstance(owner, Module):
+        stored(m, owner, m.env_of(owner.file).fields, name, value, place, augmented=augmented)
+    elif isinstance(owner, Class):
+        stored(m, owner, owner.info.values, name, value, place, augmented=augmented)
+    elif isinstance(owner, External):
+        library.wrote_external(m, owner, name, value, place)
+
+
+def stored(
+    m: Machine,
+    owner: Value | None,
+    fields: Fields,
+    name: object,
+    value: Value,
+    place: Place,
+    *,
+    augmented: bool = False,
+) -> None:
+    """Write a cell that outlives the call: field, global, class attribute."""
+    old = fields.get(name)
+    note_kept(m, value, place)
+    if m.captures:
+        _announce_store(m, owner, fields, name, value, old, place, augmented)
+    m.write(fields, name, value, place, augmented=augmented)
+
+
+def _announce_store(
+    m: Machine,
+    owner: Value | None,
+    fields: Fields,
+    name: object,
+    value: Value,
+    old: object,
+    place: Place,
+    augmented: bool,
+) -> None:
+    cell = (id(fields), name)
+    before = old if isinstance(old, Value) else None
+    m.emit(
+        Stored(place=place, cell=cell, owner=owner, name=str(name), value=value, old=before, augmented=augmented)
+    )
+    capture = m.capture
+    assert capture is not None
+    for tensor in tensors_in(value, 1):
+        if tensor.storage.graph is capture.graph and tensor.storage.site is not None:
+            guarded = any(_is_absence(c.value) or "None" in ast.dump(c.place.node) for c in m.frame.conditions)
+            m.emit(Allocated(place=place, tensor=tensor, stored=place, guarded=guarded))
+
+
+def _is_absence(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is True
+
+
+def note_kept(m: Machine, value: Value, place: Place | None) -> None:
+    """An output alias is kept in a place that outlives the statement."""
+    if m.captures or place is None:
+        return
+    for tensor in tensors_in(value, 2):
+        if tensor.stamp and tensor.kept is None:
+            tensor.kept = place
+
+
+def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place) -> None:
+    if name == "data" and isinstance(value, (Tensor, Unknown)):
+        if not (isinstance(value, Tensor) and value.storage is owner.storage):
+            owner.storage.replaced = place
+            m.emit(Called(place=place, what="set-data", target=owner, arguments=(value,)))
+            library.note_replaced(m, owner, place)
+    elif name == "grad":
+        m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
+        library.note_grad(m, owner, value, place)
+
+
+def in_place(m: Machine, owner: Tensor, node: ast.AST, frame: Frame, operands: tuple[Value, ...]) -> None:
+    """`t += x` and friends: the memory stays; a host operand is recorded."""
+    for value in operands:
+        if not tensor_ops.any_tensor(value):
+            tensor_ops.host_use(m, node, value, "arithmetic", frame)
+    tensor_ops.note_use(m, [owner, *tensor_ops.operands_of(*operands)], frame.place(node))
+    wrote_tensor(m, owner, operands[0] if operands else NONE, node, frame)
+
+
+def wrote_tensor(m: Machine, owner: Tensor, value: Value, node: ast.AST, frame: Frame) -> None:
+    """The memory of a tensor was written in place."""
+    place = frame.place(node)
+    m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,)))
+
+
+def delete(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> None:
+    """`del owner.name`."""
+    if isinstance(owner, Obj) and name in owner.fields:
+        m.write(owner.fields, name, Unknown("deleted"), frame.place(node))
+
+
+def host_string(value: Value) -> str | None:
+    """The text of a constant string."""
+    return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
+
+
+def is_host_number(value: Value) -> bool:
+    return isinstance(value, (Host, Const)) and not isinstance(getattr(value, "value", 0), str)

@@ -1,0 +1,157 @@
+"""Calls: evaluating arguments and dispatching on what the callee turns out to be."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import attributes, expressions, functions, library, loops
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.functions import Arguments
+from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.values import (
+    Change,
+    Class,
+    Const,
+    External,
+    Function,
+    Mapping,
+    Obj,
+    Partial,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+    change_of,
+    join,
+    join_all,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+FAN_OUT = 8
+
+
+def evaluate_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
+    """A call expression."""
+    if isinstance(node.func, ast.Name) and node.func.id == "super":
+        return attributes.super_value(m, node, frame)
+    function = expressions.evaluate(m, node.func, frame)
+    arguments = evaluate_arguments(m, node, frame)
+    return call(m, function, arguments, node, frame)
+
+
+def evaluate_arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
+    """The arguments of a call, `*args` and `**kwargs` spread as far as they are known."""
+    arguments = Arguments()
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            known, rest = loops.elements_of(m, expressions.evaluate(m, argument.value, frame))
+            arguments.args.extend(known)
+            if rest is not None:
+                arguments.more = rest if arguments.more is None else join(arguments.more, rest)
+        else:
+            arguments.args.append(expressions.evaluate(m, argument, frame))
+    for keyword in node.keywords:
+        value = expressions.evaluate(m, keyword.value, frame)
+        if keyword.arg is not None:
+            arguments.kwargs[keyword.arg] = value
+        else:
+            _spread_keywords(arguments, value)
+    return arguments
+
+
+def _spread_keywords(arguments: Arguments, value: Value) -> None:
+    if not isinstance(value, Mapping):
+        arguments.more_kwargs = Unknown("** argument", change_of(value))
+        return
+    for key, part in value.entries():
+        if isinstance(key, Const) and isinstance(key.value, str):
+            arguments.kwargs[key.value] = part
+        else:
+            arguments.more_kwargs = part
+
+
+def call(
+    m: Machine, function: Value, arguments: Arguments, node: ast.AST, frame: Frame, place: Place | None = None
+) -> Value:
+    """Call whatever `function` may be; alternatives are tried from the same state and joined."""
+    m.spend()
+    here = place or frame.place(node)
+    if not isinstance(function, Union):
+        return _call_one(m, function, arguments, here, frame)
+    results: list[Value] = []
+    outcomes: list[Snapshot] = []
+    for part in [p for p in alternatives(function) if not _is_none(p)][:FAN_OUT]:
+        m.heap.open()
+        results.append(_call_one(m, part, arguments, here, frame))
+        outcomes.append(m.heap.undo())
+    m.heap.merge(outcomes) if outcomes else None
+    return join_all(results)
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _call_one(m: Machine, function: Value, arguments: Arguments, place: Place, frame: Frame) -> Value:
+    if isinstance(function, Function):
+        _count_resolved(m)
+        return functions.call_function(m, function, arguments, place)
+    if isinstance(function, Class):
+        _count_resolved(m)
+        return functions.construct(m, function.info, arguments, place)
+    if isinstance(function, External):
+        return library.call_external(m, function, arguments, place, frame)
+    if isinstance(function, Partial):
+        merged = Arguments([*function.args, *arguments.args], {**function.kwargs, **arguments.kwargs})
+        merged.more, merged.more_kwargs = arguments.more, arguments.more_kwargs
+        return call(m, function.function, merged, place.node, frame, place)
+    if isinstance(function, Obj):
+        return call_object(m, function, arguments, place, frame)
+    return opaque_call(m, function, arguments, place)
+
+
+def _count_resolved(m: Machine) -> None:
+    if m.capture is not None:
+        m.capture.resolved += 1
+
+
+def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:
+    """Call an instance: `__call__`, `forward` of a module, or the model of a library object."""
+    if not isinstance(owner.cls, ClassInfo):
+        return library.call_object(m, owner, arguments, place, frame)
+    override = owner.fields.get("?forward")
+    if override is not None:
+        return call(m, override, arguments, place.node, frame, place)
+    for name in ("__call__", "forward"):
+        method = attributes.get(m, owner, name, place.node, frame, missing=None)
+        if name == "forward" and not isinstance(method, (Unknown, External)):
+            m.emit(Called(place=place, what="module", target=owner, arguments=arguments.all()))
+        if not isinstance(method, Unknown) and not (isinstance(method, External) and method.owner is owner):
+            return call(m, method, arguments, place.node, frame, place)
+    if owner.cls.is_module:
+        return library.call_object(m, Obj("torch.nn.Module", place), arguments, place, frame)
+    return opaque_call(m, Unknown(f"`{owner.cls.name}` has no `__call__`"), arguments, place)
+
+
+def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place) -> Value:
+    """A call that cannot be followed: counted; given tensors, it probably returns some."""
+    reason = function.reason if isinstance(function, Unknown) else "not callable here"
+    m.unresolved(place, reason or "the value is not known")
+    given = [t for value in arguments.all() for t in tensors_in(value, 2)]
+    m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
+    change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
+    if not given:
+        return Unknown("result of a call that could not be followed", change)
+    return library.opaque_result(m, function, given, place)
+
+
+def is_tensor_like(value: Value) -> bool:
+    """A tensor, or something that a call with tensors gave."""
+    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.typed == "tensor")

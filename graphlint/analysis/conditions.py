@@ -1,0 +1,290 @@
+"""Conditions: truth of abstract values, what a test implies, and how sure that makes a finding."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import events, tensor_ops
+from graphlint.analysis.frames import Condition, Frame
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Class,
+    Const,
+    External,
+    Function,
+    Host,
+    Mapping,
+    Module,
+    Obj,
+    Partial,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+    change_of,
+    identity_of,
+    join_all,
+)
+from graphlint.finding import Confidence, Level
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+Narrowing = dict[str, tuple[Value | None, Value]]
+
+SURE_TRUE = (Function, Class, External, Module, Partial)
+
+# Tests that choose a mode of the program: what is captured is one mode, most often not this one.
+MODE = re.compile(
+    r"debug|verbose|log|trace|profil|dump|check|valid|sanity|assert|prefill|extend|is_train|training|"
+    r"forward_mode|encoder|is_dummy|statistic|metric|record|eager|fallback|\bcpu\b|is_hip|is_npu|is_xpu",
+    re.IGNORECASE,
+)
+
+
+def truth(value: Value) -> bool | None:
+    """Whether `value` counts as true; None when that is not known."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, SURE_TRUE):
+        return True
+    if isinstance(value, Obj):
+        return None if _has_own_truth(value) else True
+    if isinstance(value, Sequence_):
+        return True if value.items else (False if value.rest is None else None)
+    if isinstance(value, Mapping):
+        return _mapping_truth(value)
+    if isinstance(value, Union):
+        answers = {truth(part) for part in value.values}
+        return answers.pop() if len(answers) == 1 else None
+    return None
+
+
+def _mapping_truth(value: Mapping) -> bool | None:
+    if not value.fields:
+        return False
+    return True if any(key != Mapping.REST for key in value.fields) else None
+
+
+def _has_own_truth(value: Obj) -> bool:
+    if isinstance(value.cls, str):
+        return value.cls in ("unknown", "torch.Size")
+    return value.cls.find("__bool__") is not None or value.cls.find("__len__") is not None
+
+
+def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> bool | None:
+    """The truth of a value that decides control flow; a device tensor there is an event."""
+    for part in alternatives(value):
+        if isinstance(part, Tensor):
+            tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
+    answer = truth(value)
+    if m.captures and answer is None:
+        tensor_ops.host_use(m, node, value, "branch", frame)
+    return answer
+
+
+def identical(left: Value, right: Value) -> bool | None:
+    """`left is right` for None, booleans, enum members, classes and objects."""
+    answers = {_identical(a, b) for a in alternatives(left) for b in alternatives(right)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _identical(left: Value, right: Value) -> bool | None:
+    if isinstance(left, (Unknown, Host)) or isinstance(right, (Unknown, Host)):
+        known, other = (left, right) if isinstance(right, (Unknown, Host)) else (right, left)
+        if isinstance(other, Host) and isinstance(known, Const) and known.value is None:
+            return False if other.kind in ("int", "float", "str", "bool") else None
+        return None
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left.value is right.value or (type(left.value) is type(right.value) and left.value == right.value)
+    if isinstance(left, Const) != isinstance(right, Const):
+        return False
+    ids = identity_of(left), identity_of(right)
+    return ids[0] == ids[1] if None not in ids else None
+
+
+def equal(left: Value, right: Value) -> bool | None:
+    """`left == right` where both are known well enough."""
+    answers: set[bool | None] = set()
+    for a in alternatives(left):
+        for b in alternatives(right):
+            if isinstance(a, Const) and isinstance(b, Const):
+                answers.add(bool(a.value == b.value))
+            else:
+                ids = identity_of(a), identity_of(b)
+                answers.add(True if ids[0] is not None and ids[0] == ids[1] else _certainly_unequal(a, b))
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _certainly_unequal(left: Value, right: Value) -> bool | None:
+    """False (not equal) for a None against a number or object, else unknown."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Const) and one.value is None and not isinstance(other, (Unknown, Const)):
+            return False
+    return None
+
+
+def contains(where: Value, item: Value) -> bool | None:
+    """`item in where` for containers whose content is known."""
+    identity = identity_of(item)
+    if isinstance(where, Mapping):
+        return _mapping_contains(where, item, identity)
+    if isinstance(where, Sequence_):
+        answers = [equal(item, element) for element in where.items]
+        if True in answers:
+            return True
+        return False if where.rest is None and None not in answers else None
+    if isinstance(where, Const) and isinstance(item, Const) and isinstance(where.value, str):
+        return str(item.value) in where.value
+    return None
+
+
+def _mapping_contains(where: Mapping, item: Value, identity: object) -> bool | None:
+    if not where.fields:
+        return False
+    if identity is not None and identity in where.fields:
+        return True
+    if Mapping.REST in where.fields or identity is None:
+        return None
+    if isinstance(item, (Const, Obj)) and all(key[0] in ("const", "object") for key in where.fields):
+        return False
+    return False if _streams_differ(identity, where) else None
+
+
+def _streams_differ(identity: object, where: Mapping) -> bool:
+    """Whether keys differ only because each names another stream."""
+    return all("stream" in repr(key) and "stream" in repr(identity) for key in where.fields)
+
+
+def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame) -> None:
+    frame.conditions.append(Condition(frame.place(node), value, polarity, decided))
+
+
+def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowing:
+    """Rebind names whose alternatives a test rules out; returns what to put back afterwards."""
+    saved: Narrowing = {}
+    for text, value in _implied(m, node, polarity, frame):
+        old = saved[text][0] if text in saved else frame.env.fields.get(text)
+        saved[text] = (old, value)
+        frame.env.fields[text] = value
+    return saved
+
+
+def restore(frame: Frame, saved: Narrowing) -> None:
+    """Put back narrowed names that the arm did not write itself."""
+    for text, (old, narrowed_to) in saved.items():
+        if frame.env.fields.get(text) is not narrowed_to:
+            continue
+        if old is None:
+            del frame.env.fields[text]
+        else:
+            frame.env.fields[text] = old
+
+
+def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
+    """The value of an attribute path as narrowed by an enclosing test."""
+    if not isinstance(value, Union) or not any(c.decided is False for c in frame.conditions):
+        return value
+    found = frame.env.fields.get("?" + ast.dump(node))
+    return found if isinstance(found, Value) else value
+
+
+def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _implied(m, node.operand, not polarity, frame)
+    if isinstance(node, ast.BoolOp):
+        if isinstance(node.op, ast.And) is polarity:
+            return [pair for part in node.values for pair in _implied(m, part, polarity, frame)]
+        return []
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None:
+            is_none = isinstance(node.ops[0], ast.Is) is polarity
+            return _kept(m, node.left, frame, lambda part: (identical(part, NONE) is not False) is is_none)
+    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
+        return _isinstance_implied(m, node, polarity, frame)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _kept(m, node, frame, lambda part: truth(part) is not (not polarity))
+    return []
+
+
+def _isinstance_implied(
+    m: Machine, node: ast.Call, polarity: bool, frame: Frame
+) -> list[tuple[str, Value]]:
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name == "is_tensor":
+        return _kept(m, node.args[0], frame, lambda part: isinstance(part, Tensor) is polarity or _open(part))
+    if name != "isinstance" or len(node.args) != 2:
+        return []
+    from graphlint.analysis import library_builtins
+
+    wanted = library_builtins.class_values(m, node.args[1], frame)
+    keep = _kept(
+        m,
+        node.args[0],
+        frame,
+        lambda part: library_builtins.is_instance(part, wanted) is not (not polarity),
+    )
+    if polarity and not keep:
+        made = library_builtins.instance_of_tested(m, node, wanted, frame)
+        text = _path_text(node.args[0])
+        return [(text, made)] if made is not None and text else []
+    return keep
+
+
+def _open(part: Value) -> bool:
+    return isinstance(part, Unknown)
+
+
+def _path_text(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
+
+
+def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[str, Value]]:
+    text = _path_text(node)
+    if not text or not callable(keep):
+        return []
+    value = frame.env.fields.get(text) if isinstance(node, ast.Name) else _quiet(m, node, frame)
+    if not isinstance(value, Union):
+        return []
+    left = [part for part in value.values if keep(part)]
+    return [(text, join_all(left))] if left and len(left) < len(value.values) else []
+
+
+def _quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
+    """The value of an attribute path without events: names and plain fields only."""
+    if isinstance(node, ast.Name):
+        return frame.env.fields.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = _quiet(m, node.value, frame)
+        return owner.fields.get(node.attr) if isinstance(owner, Obj) else None
+    return None
+
+
+def certainty(m: Machine) -> events.Certainty:
+    """How sure a finding may be: undecided tests since the capture began lower it."""
+    capture = m.capture
+    first = capture.depth if capture is not None else max(0, len(m.frames) - 1)
+    level, confidence = Level.ERROR, Confidence.DEFINITE
+    for index, frame in enumerate(m.frames[first:]):
+        start = capture.facts.get("conditions", 0) if capture is not None and index == 0 else 0
+        for condition in frame.conditions[start:]:
+            if condition.decided:
+                continue
+            change = change_of(condition.value)
+            text = ast.unparse(condition.place.node) if isinstance(condition.place.node, ast.expr) else ""
+            if MODE.search(text) or text == "":
+                confidence = Confidence.POSSIBLE
+            elif change is not Change.CONFIG:
+                level = Level.WARNING
+                if confidence is Confidence.DEFINITE:
+                    confidence = Confidence.LIKELY
+            elif confidence is Confidence.DEFINITE:
+                confidence = Confidence.LIKELY
+    return events.Certainty(level, confidence)

@@ -1,0 +1,167 @@
+"""What happens while the machine runs the program: the only thing that rules see.
+
+Every event carries its place, the chain from the capture region (empty outside a capture), the
+region, and how sure it is that the program really gets there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis.frames import Place
+from graphlint.analysis.values import Cell, Obj, Tensor, Value
+from graphlint.finding import Confidence, Hop, Level
+
+if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture, Changed, HostUse
+    from graphlint.rules.operations import Operation as OperationEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """The most that may be claimed here: conditions on the way lower level and confidence."""
+
+    level: Level = Level.ERROR
+    confidence: Confidence = Confidence.DEFINITE
+
+
+@dataclass(slots=True, kw_only=True)
+class Event:
+    """The common part of all events."""
+
+    place: Place
+    chain: tuple[Hop, ...] = ()
+    capture: Capture | None = None
+    certainty: Certainty = field(default_factory=Certainty)
+
+
+@dataclass(slots=True, kw_only=True)
+class Operation(Event):
+    """A library operation whose table entry has an effect on a capture, with its operands.
+
+    `effect` is a word of the operation tables; `how` says how it was reached when it is not
+    written as a call (`if`, `f-string`, `for`, `index`).
+    """
+
+    name: str
+    effect: str
+    operands: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = field(default_factory=dict)
+    how: str = "call"
+    entry: OperationEntry | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class FrozenUse(Event):
+    """A host number that changes between calls was recorded into a graph.
+
+    `written` is where the program gives it another value, None when it is a changing argument.
+    """
+
+    use: HostUse
+    written: Place | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class CaptureStarted(Event):
+    """A capture begins; the place is the `with` or the `capture_begin` call."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CaptureEnded(Event):
+    """A capture has ended and its graph may be replayed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Replay(Event):
+    """A graph is replayed: which of the cells it read now name other memory."""
+
+    graph: Obj
+    recorded: Capture
+    changed: tuple[Changed, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class ReplayInCapture(Event):
+    """A graph is replayed while another capture is open."""
+
+    graph: Obj
+
+
+@dataclass(slots=True, kw_only=True)
+class StaleRead(Event):
+    """An alias of a graph's output, taken before the last replay, is read after it."""
+
+    tensor: Tensor
+    graph: Obj
+    taken: Place
+    kept: Place | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Returned(Event):
+    """A function that replays a graph gives the caller aliases of the graph's output."""
+
+    value: Value
+    aliases: tuple[Tensor, ...]
+    copied: bool
+    root: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Stored(Event):
+    """A value is stored in an attribute, item, global or container."""
+
+    cell: Cell
+    owner: Value | None
+    name: str
+    value: Value
+    old: Value | None
+    augmented: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Allocated(Event):
+    """A tensor is allocated while a capture is open and stored where it outlives the capture."""
+
+    tensor: Tensor
+    stored: Place
+    guarded: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Called(Event):
+    """A callable that matters to rules is called: compiled functions, optimizers, modules, autograd."""
+
+    what: str
+    target: Value
+    arguments: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = field(default_factory=dict)
+    data: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class StreamEntered(Event):
+    """`with torch.cuda.stream(s)` during a capture on another stream."""
+
+    stream: Obj
+    forked: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class SideEffect(Event):
+    """Host state written by captured Python that eager code also uses between replays."""
+
+    name: str
+    read: Place | None
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopStarted(Event):
+    """A `for` loop over `iterable`; `values` are the known elements in order, if any."""
+
+    iterable: Value
+    captures: bool = False
+    data: Any = None

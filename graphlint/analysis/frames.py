@@ -1,0 +1,87 @@
+"""Calls in progress: where each is, what it has returned so far, and the places shown in chains."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.values import Env, Function, Value
+from graphlint.finding import Hop, Span
+
+if TYPE_CHECKING:
+    from graphlint.facts.modules import ModuleFile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A node in a file, inside a function."""
+
+    module: ModuleFile
+    node: ast.AST
+    function: str
+
+    @property
+    def path(self) -> str:
+        return self.module.display
+
+    @property
+    def line(self) -> int:
+        return getattr(self.node, "lineno", 1)
+
+    @property
+    def span(self) -> Span:
+        return self.module.source.span(self.node)
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return (self.path, self.line, getattr(self.node, "col_offset", 0))
+
+    @property
+    def hop(self) -> Hop:
+        return Hop(self.path, self.line, self.function)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test that led here; `decided` tells whether the machine knew its answer."""
+
+    place: Place
+    value: Value
+    polarity: bool
+    decided: bool
+
+
+@dataclass(slots=True)
+class Loop:
+    """A loop in progress: the snapshots of its `break` and `continue` statements."""
+
+    level: int
+    breaks: list[Snapshot] = field(default_factory=list)
+    continues: list[Snapshot] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Frame:
+    """One call of a project function, or the run of a module's top level."""
+
+    module: ModuleFile
+    env: Env
+    qualname: str
+    function: Function | None = None
+    call: Place | None = None
+    level: int = 0
+    returned: list[Value] = field(default_factory=list)
+    exits: list[Snapshot] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    reachable: bool = True
+    on_yield: Callable[[Value], Value] | None = None
+    yielded: list[Value] = field(default_factory=list)
+    globals_: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
+
+    def place(self, node: ast.AST) -> Place:
+        return Place(self.module, node, self.qualname)

@@ -1,0 +1,425 @@
+"""Project functions and classes: definition, argument binding, calling, making instances."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import annotations, calls, expressions, generators, statements
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Class,
+    Const,
+    Env,
+    External,
+    Function,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Unknown,
+    Value,
+    alternatives,
+    join,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of a call; `more` stands for an unknown number of further positional ones."""
+
+    args: list[Value] = field(default_factory=list)
+    kwargs: dict[str, Value] = field(default_factory=dict)
+    more: Value | None = None
+    more_kwargs: Value | None = None
+
+    def get(self, index: int, name: str) -> Value | None:
+        """The argument at a position or by keyword; None when it is not given."""
+        if name in self.kwargs:
+            return self.kwargs[name]
+        if index < len(self.args):
+            return self.args[index]
+        return self.more
+
+    def all(self) -> tuple[Value, ...]:
+        extra = [self.more] if self.more is not None else []
+        return (*self.args, *extra, *self.kwargs.values())
+
+
+# definitions
+
+
+def function_value(m: Machine, node: FunctionNode, frame: Frame, name: str) -> Function:
+    """A function object made by the running code, with its defaults evaluated now."""
+    qualname = name if frame.qualname == "<module>" else f"{frame.qualname}.{name}"
+    env = frame.env if frame.qualname != "<module>" or frame.env.parent is not None else None
+    made = Function(node, frame.module, env, qualname)
+    made.defaults = _defaults(m, node.args, frame)
+    return made
+
+
+def _defaults(m: Machine, args: ast.arguments, frame: Frame) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    positional = [*args.posonlyargs, *args.args]
+    for arg, default in zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True):
+        found[arg.arg] = expressions.evaluate(m, default, frame)
+    for arg, kw_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if kw_default is not None:
+            found[arg.arg] = expressions.evaluate(m, kw_default, frame)
+    return found
+
+
+def define_function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Value:
+    """`def`: the function, wrapped by its decorators from the inside out."""
+    value: Value = function_value(m, node, frame, node.name)
+    for decorator in reversed(node.decorator_list):
+        value = decorated(m, value, decorator, frame)
+    return value
+
+
+def decorated(m: Machine, value: Value, decorator: ast.expr, frame: Frame) -> Value:
+    """Apply one decorator; one that cannot be followed is taken to leave the function as it is."""
+    applied = expressions.evaluate(m, decorator, frame)
+    result = calls.call(m, applied, Arguments([value]), decorator, frame)
+    return value if isinstance(result, (Unknown, Host)) else result
+
+
+def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> Value:
+    """`class`: one `ClassInfo` for each statement, its bases resolved here."""
+    info = m.classes.get(id(node))
+    if info is None:
+        qualname = node.name if frame.qualname == "<module>" else f"{frame.qualname}.{node.name}"
+        env = None if frame.qualname == "<module>" else frame.env
+        info = m.classes[id(node)] = ClassInfo(node, frame.module, env, qualname)
+        for base in node.bases:
+            _add_base(m, info, expressions.evaluate(m, _unsubscripted(base), frame))
+    return Class(info)
+
+
+def _unsubscripted(base: ast.expr) -> ast.expr:
+    return base.value if isinstance(base, ast.Subscript) else base
+
+
+def _add_base(m: Machine, info: ClassInfo, base: Value) -> None:
+    for part in alternatives(base):
+        if isinstance(part, Class):
+            info.bases.append(part.info)
+        elif isinstance(part, External):
+            info.external_bases.append(part.name)
+        else:
+            info.unknown_bases = True
+
+
+def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -> Value:
+    """`value`, or what its annotation says when nothing else is known of it."""
+    if annotation is None or not isinstance(value, Unknown):
+        return value
+    return annotations.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
+
+
+# calling
+
+
+def call_function(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
+    """Call a project function: bind, run, and join what its `return` statements give."""
+    env = bind(m, function, arguments, place)
+    if m.captures:
+        for capture in m.captures:
+            capture.functions.setdefault(id(function.node), (_definition(function), m.chain(place)))
+    m.executed[id(function.node)] = m.executed.get(id(function.node), 0) + 1
+    if generators.is_generator(function.node):
+        return generators.suspended(m, function, env, place)
+    return _run_memoised(m, function, env, place)
+
+
+def _definition(function: Function) -> Place:
+    return Place(function.module, function.node, function.qualname)
+
+
+def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Value:
+    """Run a function unless this scenario has seen it often enough, or it is too deep."""
+    node = function.node
+    depth = sum(1 for frame in m.frames if frame.function is not None and frame.function.node is node)
+    owner = function.self_value.serial if isinstance(function.self_value, Obj) else 0
+    key = (id(node), owner, bool(m.captures), id(m.capture.graph) if m.capture else 0)
+    if depth > 1 or len(m.frames) > m.MAX_DEPTH or m.visits.get(key, 0) >= m.VISITS:
+        known = m.memo.get((id(node), owner))
+        return known if isinstance(known, Value) else _declared_result(m, function, place)
+    m.visits[key] = m.visits.get(key, 0) + 1
+    value = run(m, function, env, place)
+    m.memo[(id(node), owner)] = value
+    return value
+
+
+def _declared_result(m: Machine, function: Function, place: Place) -> Value:
+    returns = getattr(function.node, "returns", None)
+    if returns is None:
+        return Unknown("recursion")
+    return annotations.value_of(m, returns, function.module, Change.CONFIG, place)
+
+
+def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
+    """Run a function body in a frame of its own."""
+    frame = Frame(function.module, env, function.qualname, function, place)
+    frame.level = m.heap.open()
+    m.frames.append(frame)
+    try:
+        if isinstance(function.node, ast.Lambda):
+            frame.returned.append(expressions.evaluate(m, function.node.body, frame))
+            m.heap.close()
+        else:
+            statements.execute(m, function.node.body, frame)
+            _rejoin(m, frame)
+    except BaseException:
+        m.heap.journals.clear()
+        raise
+    finally:
+        m.frames.pop()
+    return _result(m, function, frame, place)
+
+
+def _result(m: Machine, function: Function, frame: Frame, place: Place) -> Value:
+    if not frame.returned:
+        return NONE if frame.reachable else Unknown("always raises")
+    value = join_all(frame.returned)
+    if frame.reachable and not isinstance(function.node, ast.Lambda):
+        value = join(value, NONE)
+    return typed(m, value, getattr(function.node, "returns", None), frame)
+
+
+def leave(m: Machine, frame: Frame) -> None:
+    """`return`: keep the state that it leaves with."""
+    straight = len(m.heap.journals) == frame.level + 1
+    frame.exits.append({} if straight and not frame.exits else m.heap.snapshot(frame.level))
+    frame.reachable = False
+
+
+def _rejoin(m: Machine, frame: Frame) -> None:
+    """At the end of a body: the state is the join of all ways out."""
+    if not frame.exits or (len(frame.exits) == 1 and not frame.exits[0] and not frame.reachable):
+        m.heap.close()
+        return
+    outcomes = list(frame.exits)
+    if frame.reachable:
+        outcomes.append(m.heap.snapshot(frame.level))
+    m.heap.undo()
+    m.heap.merge(outcomes)
+
+
+def run_generator(
+    m: Machine, function: Function, env: Env, place: Place, on_yield: Callable[[Value], Value]
+) -> list[Value]:
+    """Run a generator's body to its end; `on_yield` runs in the consumer at each yield."""
+    frame = Frame(function.module, env, function.qualname, function, place)
+    frame.on_yield = on_yield
+    frame.level = m.heap.open()
+    m.frames.append(frame)
+    try:
+        if not isinstance(function.node, ast.Lambda):
+            statements.execute(m, function.node.body, frame)
+        _rejoin(m, frame)
+    except BaseException:
+        m.heap.journals.clear()
+        raise
+    finally:
+        m.frames.pop()
+    return frame.yielded
+
+
+def call_method(m: Machine, owner: Obj, name: str, args: Sequence[Value]) -> Value:
+    """Call a method of a project object from the machine itself."""
+    found = owner.cls.find(name) if not isinstance(owner.cls, str) else None
+    if found is None:
+        return Unknown(f"no method `{name}`")
+    info, node = found
+    function = method_value(m, info, node, owner)
+    place = Place(info.module, node, f"{info.scope}.{name}")
+    return calls.call(m, function, Arguments(list(args)), node, m.frame if m.frames else top_frame(m, info), place)
+
+
+def call_value(m: Machine, function: Value, node: ast.AST, frame: Frame, *args: Value) -> Value:
+    """Call any value with positional arguments."""
+    return calls.call(m, function, Arguments(list(args)), node, frame)
+
+
+def top_frame(m: Machine, info: ClassInfo) -> Frame:
+    return Frame(info.module, m.env_of(info.module), "<module>")
+
+
+def method_value(m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: Value) -> Value:
+    """The method as it is got from an instance or class: decorators applied, `self` bound."""
+    frame = class_frame(m, info)
+    base = Function(node, info.module, info.env, f"{info.scope}.{node.name}", cls=info)
+    m.frames.append(frame)
+    try:
+        base.defaults = _defaults(m, node.args, frame)
+        value: Value = base.bind(owner) if not _is_static(node) else base
+        for decorator in reversed(node.decorator_list):
+            value = _apply_method_decorator(m, value, decorator, owner, frame)
+    finally:
+        m.frames.pop()
+    return value
+
+
+def class_frame(m: Machine, info: ClassInfo) -> Frame:
+    """A frame in which a class body's expressions are evaluated."""
+    env = Env(info.module, info.env)
+    return Frame(info.module, env, info.scope)
+
+
+def _is_static(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
+
+
+def _apply_method_decorator(
+    m: Machine, value: Value, decorator: ast.expr, owner: Value, frame: Frame
+) -> Value:
+    name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
+    if name in ("staticmethod", "property", "cached_property", "abstractmethod", "setter", "override"):
+        return value
+    if name == "classmethod":
+        cls = Class(owner.cls) if isinstance(owner, Obj) and isinstance(owner.cls, ClassInfo) else owner
+        return value.bind(cls) if isinstance(value, Function) else value
+    applied = expressions.evaluate(m, decorator, frame)
+    if isinstance(applied, Function) and isinstance(value, Function) and value.self_value is not None:
+        unbound = Function(
+            value.node, value.module, value.env, value.qualname, cls=value.cls, defaults=value.defaults
+        )
+        result = calls.call(m, applied, Arguments([unbound]), decorator, frame)
+        return result.bind(value.self_value) if isinstance(result, Function) else value
+    result = calls.call(m, applied, Arguments([value]), decorator, frame)
+    return value if isinstance(result, (Unknown, Host)) else result
+
+
+# binding
+
+
+def bind(m: Machine, function: Function, arguments: Arguments, place: Place) -> Env:
+    """Parameters to values; what is not given comes from defaults or from the annotation."""
+    env = Env(function.module, function.env)
+    spec = function.node.args
+    given = list(arguments.args)
+    if function.self_value is not None:
+        given.insert(0, function.self_value)
+    kwargs = dict(arguments.kwargs)
+    for arg in [*spec.posonlyargs, *spec.args]:
+        if given:
+            value = given.pop(0)
+        elif arg.arg in kwargs:
+            value = kwargs.pop(arg.arg)
+        else:
+            value = _missing(m, function, arg, arguments, place)
+        env.fields[arg.arg] = _typed_parameter(m, function, arg, value, place)
+    if spec.vararg is not None:
+        env.fields[spec.vararg.arg] = Sequence_(given, "tuple", arguments.more)
+    for arg in spec.kwonlyargs:
+        value = kwargs.pop(arg.arg) if arg.arg in kwargs else _missing(m, function, arg, arguments, place)
+        env.fields[arg.arg] = _typed_parameter(m, function, arg, value, place)
+    if spec.kwarg is not None:
+        env.fields[spec.kwarg.arg] = _keywords(kwargs, arguments.more_kwargs)
+    return env
+
+
+def _keywords(kwargs: dict[str, Value], more: Value | None) -> Mapping:
+    made = Mapping()
+    for name, value in kwargs.items():
+        made.fields[("const", name)] = (Const(name), value)
+    if more is not None:
+        made.fields[Mapping.REST] = (Host("str"), Unknown("** argument"))
+    return made
+
+
+def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments, place: Place) -> Value:
+    default = (function.defaults or {}).get(arg.arg)
+    if arguments.more is not None and default is None:
+        return arguments.more
+    if default is not None:
+        return default if arguments.more is None and arguments.more_kwargs is None else default
+    return synthesised(m, function, arg, Change.CONFIG, place)
+
+
+def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value, place: Place) -> Value:
+    if isinstance(value, Unknown) and arg.annotation is not None:
+        return annotations.value_of(m, arg.annotation, function.module, value.change, place)
+    return value
+
+
+def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, place: Place) -> Value:
+    """A parameter nobody in the project gives: what its annotation, or nothing, says."""
+    if arg.annotation is None:
+        return Unknown(f"argument `{arg.arg}`", change)
+    here = Place(function.module, arg, function.qualname)
+    return annotations.value_of(m, arg.annotation, function.module, change, here)
+
+
+# instances
+
+
+def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -> Value:
+    """Call a project class: a new object, its constructor run."""
+    if info.is_enum:
+        return Unknown("enum member by value")
+    made = Obj(info, place)
+    found = info.find("__init__")
+    if found is None:
+        _record_fields(m, made, info, arguments, place)
+        if not info.is_record:
+            m.heap.write(made.fields, "?args", Sequence_(arguments.args, "tuple", arguments.more))
+        return made
+    owner, node = found
+    function = method_value(m, owner, node, made)
+    calls.call(m, function, arguments, place.node, m.frame, place)
+    return made
+
+
+def _record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place) -> None:
+    if not info.is_record:
+        return
+    frame = class_frame(m, info)
+    for index, (name, (owner, annotation, default)) in enumerate(info.record_fields().items()):
+        value = arguments.get(index, name)
+        if value is None and default is not None:
+            value = _field_default(m, default, class_frame(m, owner))
+        if value is None or (isinstance(value, Unknown) and not value.typed):
+            change = value.change if isinstance(value, Unknown) else Change.CONFIG
+            value = annotations.value_of(m, annotation, owner.module, change, place)
+        m.heap.write(made.fields, name, value)
+    if info.find("__post_init__") is not None:
+        m.frames.append(frame)
+        try:
+            call_method(m, made, "__post_init__", [])
+        finally:
+            m.frames.pop()
+
+
+def _field_default(m: Machine, default: ast.expr, frame: Frame) -> Value:
+    """`field(default_factory=list)`, `field(default=3)` or a plain default."""
+    m.frames.append(frame)
+    try:
+        if isinstance(default, ast.Call):
+            name = default.func.id if isinstance(default.func, ast.Name) else getattr(default.func, "attr", "")
+            if name in ("field", "Field", "attrib"):
+                return _from_field_call(m, default, frame)
+        return expressions.evaluate(m, default, frame)
+    finally:
+        m.frames.pop()
+
+
+def _from_field_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
+    for keyword in node.keywords:
+        if keyword.arg == "default":
+            return expressions.evaluate(m, keyword.value, frame)
+        if keyword.arg in ("default_factory", "factory"):
+            return calls.call(m, expressions.evaluate(m, keyword.value, frame), Arguments(), node, frame)
+    return Unknown("field")

@@ -1,0 +1,115 @@
+"""Generator functions: a `for` or `with` body runs where the generator yields."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import functions, statements
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import (
+    NONE,
+    Env,
+    Function,
+    Obj,
+    Unknown,
+    Value,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+MAX_YIELDS = 3
+
+
+def is_generator(node: ast.AST) -> bool:
+    """Whether a function's own body yields."""
+    cached: bool | None = getattr(node, "_yields", None)
+    if cached is None:
+        cached = any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(node))
+        node._yields = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def own_nodes(node: ast.AST) -> list[ast.AST]:
+    """The nodes of a function without those of functions and classes inside it."""
+    found: list[ast.AST] = []
+    stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else [node.body]
+    while stack:
+        current = stack.pop()
+        found.append(current)
+        if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(current))
+    return found
+
+
+def suspended(m: Machine, function: Function, env: Env, place: Place) -> Obj:
+    """The generator object that calling a generator function makes: nothing has run yet."""
+    made = Obj("generator", place)
+    made.fields.update({"function": function, "env": env, "call": place})
+    return made
+
+
+def is_project(value: Obj) -> bool:
+    return "function" in value.fields
+
+
+def run_body(m: Machine, value: Obj, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    """`for target in generator: body`, the body run at each yield."""
+
+    def on_yield(item: Value) -> Value:
+        statements.assign(m, node.target, item, frame, node.target)
+        statements.execute(m, node.body, frame)
+        frame.reachable = True
+        return NONE
+
+    drive(m, value, on_yield)
+
+
+def drive(m: Machine, value: Obj, on_yield: object) -> list[Value]:
+    """Run a generator to its end and return what it yielded."""
+    env = value.fields["env"]
+    fresh = Env(env.module, env.parent)
+    fresh.fields.update(env.fields)
+    assert callable(on_yield)
+    return functions.run_generator(m, value.fields["function"], fresh, value.fields["call"], on_yield)
+
+
+def collect(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
+    """The values of a generator that is used as a plain iterable."""
+    if not is_project(value):
+        return (), Unknown("generator")
+    yielded = drive(m, value, lambda item: NONE)
+    return (), join_all(yielded) if yielded else Unknown("generator")
+
+
+def iterate_object(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
+    """Iterate over an instance of a project class: its `__iter__` or its `__getitem__`."""
+    for name in ("__iter__", "__getitem__"):
+        found = value.cls.find(name) if not isinstance(value.cls, str) else None
+        if found is None:
+            continue
+        args = [Unknown("index")] if name == "__getitem__" else []
+        result = functions.call_method(m, value, name, args)
+        if isinstance(result, Obj) and result.cls == "generator":
+            return collect(m, result)
+        if name == "__getitem__":
+            return (), result
+        from graphlint.analysis import loops
+
+        return loops.elements_of(m, result) if result is not value else ((), Unknown("iterator"))
+    held = value.fields.get("elements")
+    if held is not None:
+        from graphlint.analysis import loops
+
+        return loops.elements_of(m, held)
+    return (), Unknown("element")
+
+
+def nested_frame(m: Machine, frame: Frame) -> Frame:
+    """The scope of a comprehension inside `frame`."""
+    inner = Frame(frame.module, Env(frame.module, frame.env), frame.qualname, frame.function)
+    inner.conditions = frame.conditions
+    inner.nonlocals = frame.nonlocals
+    return inner

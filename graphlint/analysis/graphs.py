@@ -1,0 +1,113 @@
+"""Captures and graphs: what a capture reads, makes and leaves behind, and what a replay finds changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphlint.analysis.frames import Place
+from graphlint.analysis.values import Cell, Fields, Obj, Storage, Tensor, Value, alternatives, identity_of
+from graphlint.finding import Hop
+
+
+@dataclass(slots=True)
+class Read:
+    """A cell that captured code read: the value then, and where."""
+
+    fields: Fields
+    key: Any
+    value: Value
+    place: Place
+    chain: tuple[Hop, ...]
+    owner: Value | None
+    name: str
+
+
+@dataclass(slots=True)
+class HostUse:
+    """A host value that became part of the graph: a scalar argument, a slice bound, a branch."""
+
+    value: Value
+    cells: frozenset[Cell]
+    use: str
+    place: Place
+    chain: tuple[Hop, ...]
+
+
+@dataclass(slots=True)
+class Write:
+    """A write to a cell: where, at which tick of the machine's clock, and whether a capture was open."""
+
+    place: Place
+    chain: tuple[Hop, ...]
+    clock: int
+    capturing: bool
+    value: Value
+    augmented: bool = False
+    conditional: bool = False
+
+
+@dataclass(slots=True)
+class Changed:
+    """A cell that a graph read and that names something else when the graph is replayed."""
+
+    read: Read
+    now: Value
+    writes: list[Write]
+    certain: bool
+
+
+@dataclass(slots=True)
+class Unresolved:
+    """A call in captured code that could not be followed."""
+
+    place: Place
+    text: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Capture:
+    """One capture region being recorded, and afterwards the record of it."""
+
+    kind: str
+    place: Place
+    chain: tuple[Hop, ...]
+    graph: Obj | None
+    stream: Obj | None = None
+    pool: Value | None = None
+    mode: str = "global"
+    depth: int = 0
+    clock: int = 0
+    ended: bool = False
+    compiled: bool = False
+    reads: dict[Cell, Read] = field(default_factory=dict)
+    host_uses: list[HostUse] = field(default_factory=list)
+    host_reads: dict[Cell, Read] = field(default_factory=dict)
+    storages: dict[Storage, Place] = field(default_factory=dict)
+    functions: dict[int, tuple[Place, tuple[Hop, ...]]] = field(default_factory=dict)
+    unresolved: list[Unresolved] = field(default_factory=list)
+    resolved: int = 0
+    keys: set[Any] = field(default_factory=set)
+    forked: dict[int, Place] = field(default_factory=dict)
+    joined: set[int] = field(default_factory=set)
+    used: dict[int, Place] = field(default_factory=dict)
+    written: dict[Cell, Write] = field(default_factory=dict)
+    work: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
+    """Whether `now` holds other tensor memory than `then`: (possibly, certainly)."""
+    before = {part.storage for part in alternatives(then) if isinstance(part, Tensor)}
+    after = [part for part in alternatives(now) if isinstance(part, Tensor)]
+    if not before or not after:
+        return False, False
+    moved = [part for part in after if part.storage not in before]
+    return bool(moved), len(moved) == len(alternatives(now))
+
+
+def is_other_number(then: Value, now: Value) -> bool:
+    """Whether the host value `now` is known or likely to differ from `then`."""
+    before, after = identity_of(then), identity_of(now)
+    return before is None or after is None or before != after

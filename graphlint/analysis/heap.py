@@ -1,0 +1,128 @@
+"""The heap: the only writer of `fields`, so that an undecided branch can be tried and undone.
+
+A *journal* notes the old value of every cell written since it was opened. An undecided `if` runs
+each arm under a journal of its own, takes the arm's final values, undoes it, and at the end joins
+the arms cell by cell. `return`, `break` and `continue` take a snapshot in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from graphlint.analysis.values import Fields, Unknown, Value, join
+
+MISSING: Any = object()
+Snapshot = dict[tuple[int, Any], tuple[Fields, Any, Any]]
+
+
+class Heap:
+    """Writes cells and keeps the journals; `log` has the places of writes for later blame."""
+
+    def __init__(self) -> None:
+        self.journals: list[Snapshot] = []
+
+    def write(self, fields: Fields, key: Any, value: Any) -> None:
+        if self.journals:
+            self.journals[-1].setdefault((id(fields), key), (fields, key, fields.get(key, MISSING)))
+        if value is MISSING:
+            fields.pop(key, None)
+        else:
+            fields[key] = value
+
+    def open(self) -> int:
+        """Open a journal; returns its level."""
+        self.journals.append({})
+        return len(self.journals) - 1
+
+    def close(self) -> Snapshot:
+        """Close the innermost journal and keep its writes; the outer journal takes over its notes."""
+        closed = self.journals.pop()
+        if self.journals:
+            outer = self.journals[-1]
+            for key, note in closed.items():
+                outer.setdefault(key, note)
+        return closed
+
+    def undo(self) -> Snapshot:
+        """Close the innermost journal, take back its writes and return the values they had."""
+        closed = self.journals.pop()
+        taken: Snapshot = {}
+        for key, (fields, name, old) in closed.items():
+            taken[key] = (fields, name, fields.get(name, MISSING))
+            _put(fields, name, old)
+        return taken
+
+    def snapshot(self, level: int) -> Snapshot:
+        """The present values of every cell written since the journal at `level` was opened."""
+        taken: Snapshot = {}
+        for journal in self.journals[level:]:
+            for key, (fields, name, _) in journal.items():
+                taken[key] = (fields, name, fields.get(name, MISSING))
+        return taken
+
+    def merge(self, snapshots: Iterable[Snapshot]) -> None:
+        """Write the join of alternative outcomes; a cell that one of them left alone keeps its value there."""
+        outcomes = list(snapshots)
+        if len(outcomes) == 1:
+            for fields, name, value in outcomes[0].values():
+                self.write(fields, name, value)
+            return
+        for key, (fields, name, _) in {k: v for taken in outcomes for k, v in taken.items()}.items():
+            old = fields.get(name, MISSING)
+            values = [taken[key][2] if key in taken else old for taken in outcomes]
+            self.write(fields, name, join_cells(values))
+
+    def aside(self) -> _Aside:
+        """Write outside every journal: for things that happened earlier in the program's life."""
+        return _Aside(self)
+
+
+class _Aside:
+    def __init__(self, heap: Heap) -> None:
+        self.heap = heap
+        self.kept: list[Snapshot] = []
+
+    def __enter__(self) -> None:
+        self.kept, self.heap.journals = self.heap.journals, []
+
+    def __exit__(self, *_: object) -> None:
+        self.heap.journals = self.kept
+
+
+def join_cells(values: list[Any]) -> Any:
+    """Join what alternative outcomes left in a cell; cells hold values, tuples of them, or marks."""
+    present = [value for value in values if value is not MISSING]
+    first = present[0] if present else MISSING
+    if all(value is first for value in present):
+        return first
+    if all(isinstance(value, Value) for value in present):
+        return _fold(join, present)
+    if all(isinstance(value, tuple) for value in present):
+        return _join_tuples(present)
+    return next((value for value in present if value is not None), first)
+
+
+def _join_tuples(values: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    longest = max(values, key=len)
+    joined = []
+    for index in range(len(longest)):
+        parts = [value[index] for value in values if index < len(value)]
+        joined.append(join_cells(parts))
+    return tuple(joined)
+
+
+def _fold(function: Callable[[Value, Value], Value], values: list[Value]) -> Value:
+    folded = values[0]
+    for value in values[1:]:
+        folded = function(folded, value)
+        if isinstance(folded, Unknown):
+            return folded
+    return folded
+
+
+def _put(fields: Fields, name: Any, value: Any) -> None:
+    if value is MISSING:
+        fields.pop(name, None)
+    else:
+        fields[name] = value

@@ -1,0 +1,293 @@
+"""Loops and comprehensions: what iterating yields, and running a body often enough to see repetition."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import conditions, expressions, generators, indexing, statements, tensor_ops
+from graphlint.analysis.events import LoopStarted
+from graphlint.analysis.frames import Frame, Loop
+from graphlint.analysis.values import (
+    Change,
+    Const,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+    cells_of,
+    change_of,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+UNROLLED = 4
+RANGE_LIMIT = 64
+
+
+def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | None]:
+    """What iterating over `value` yields: known elements, and a join of further ones or None."""
+    if isinstance(value, Sequence_):
+        return value.items, value.rest
+    if isinstance(value, Mapping):
+        return tuple(key for key, _ in value.entries()), None
+    if isinstance(value, Tensor):
+        row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
+        return (), row
+    if isinstance(value, Union):
+        return (), join_all(part for v in value.values for part in _flat(elements_of(m, v)))
+    if isinstance(value, Obj):
+        return _object_elements(m, value)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return (), Host("str", Change.CONSTANT)
+    return (), Unknown("element", change_of(value))
+
+
+def _flat(parts: tuple[tuple[Value, ...], Value | None]) -> list[Value]:
+    known, rest = parts
+    return [*known, *([rest] if rest is not None else [])]
+
+
+def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
+    if isinstance(value.cls, str):
+        held = value.fields.get("elements")
+        if isinstance(held, Sequence_):
+            return held.items, held.rest
+        if value.cls.startswith("torch.nn."):
+            return (), Obj("torch.nn.Module", value.site)
+        if value.cls == "generator":
+            return generators.collect(m, value)
+        return (), Unknown("element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG)
+    return generators.iterate_object(m, value)
+
+
+def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    """A `for` loop: known elements one by one, else twice outside a capture and once inside."""
+    iterable = expressions.evaluate(m, node.iter, frame)
+    _announce(m, node, iterable, frame)
+    if isinstance(iterable, Obj) and iterable.cls == "generator" and generators.is_project(iterable):
+        generators.run_body(m, iterable, node, frame)
+        return
+    values = _iterations(m, iterable)
+    if not values:
+        statements.execute(m, node.orelse, frame)
+        return
+    _run_iterations(m, node, values, frame)
+
+
+def _announce(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: Frame) -> None:
+    for part in alternatives(iterable):
+        if isinstance(part, Tensor) and part.on_device and part.ndim == 0 and m.captures:
+            tensor_ops.effect(m, node.iter, "Tensor.__iter__", "scalar-read", (part,), frame, how="for")
+    m.emit(LoopStarted(place=frame.place(node), iterable=iterable, data=node))
+
+
+def _iterations(m: Machine, iterable: Value) -> list[Value]:
+    """The element of each iteration that will be run; empty when the loop certainly does not run."""
+    known, rest = elements_of(m, iterable)
+    if known and len(known) <= UNROLLED:
+        chosen = list(known)
+    elif known:
+        chosen = _representatives(known)
+    else:
+        chosen = []
+    if rest is not None:
+        chosen.append(_renewed(rest))
+        if not m.captures and len(chosen) < 2:
+            chosen.append(_renewed(rest))
+    if m.captures and len(chosen) > 1:
+        chosen = _distinct(chosen)
+    return chosen
+
+
+def _representatives(known: tuple[Value, ...]) -> list[Value]:
+    return [known[0], known[1], known[-1]]
+
+
+def _distinct(values: list[Value]) -> list[Value]:
+    """One element of each kind: in captured code more of the same shows nothing new."""
+    kept: dict[object, Value] = {}
+    for value in values:
+        key = (value.cls, value.label) if isinstance(value, Obj) else type(value) if isinstance(value, Tensor) else value
+        kept.setdefault(key, value)
+    return list(kept.values())
+
+
+def _renewed(value: Value) -> Value:
+    """Another element of the same kind: an unknown number of each iteration is its own."""
+    if isinstance(value, Host):
+        return Host(value.kind, value.change, None, value.cells)
+    if isinstance(value, Sequence_) and value.kind == "tuple":
+        return Sequence_([_renewed(part) for part in value.items], "tuple", value.rest, value.change)
+    return value
+
+
+def _run_iterations(m: Machine, node: ast.For | ast.AsyncFor, values: list[Value], frame: Frame) -> None:
+    loop = Loop(m.heap.open())
+    frame.loops.append(loop)
+    try:
+        for value in values:
+            statements.assign(m, node.target, value, frame, node.target)
+            run_once(m, node.body, loop, frame)
+            if not frame.reachable:
+                break
+        if frame.reachable:
+            statements.execute(m, node.orelse, frame)
+    finally:
+        frame.loops.pop()
+        _leave(m, loop, frame)
+
+
+def run_once(m: Machine, body: list[ast.stmt], loop: Loop, frame: Frame) -> None:
+    """One iteration; `continue` rejoins the end of the body."""
+    loop.continues.clear()
+    statements.execute(m, body, frame)
+    if not loop.continues:
+        return
+    outcomes = list(loop.continues)
+    if frame.reachable:
+        outcomes.append(m.heap.snapshot(loop.level))
+    m.heap.undo()
+    m.heap.open()
+    m.heap.merge(outcomes)
+    frame.reachable = True
+
+
+def _leave(m: Machine, loop: Loop, frame: Frame) -> None:
+    if not loop.breaks:
+        m.heap.close()
+        return
+    outcomes = list(loop.breaks)
+    if frame.reachable:
+        outcomes.append(m.heap.snapshot(loop.level))
+    m.heap.undo()
+    m.heap.merge(outcomes)
+    frame.reachable = True
+
+
+def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
+    """A `while` loop: its test is control flow; the body runs at most twice."""
+    loop = Loop(m.heap.open())
+    frame.loops.append(loop)
+    try:
+        for _ in range(1 if m.captures else 2):
+            value = expressions.evaluate(m, node.test, frame)
+            truth = conditions.test(m, value, node.test, frame, "while")
+            if truth is False:
+                break
+            run_once(m, node.body, loop, frame)
+            if not frame.reachable:
+                break
+        if frame.reachable:
+            statements.execute(m, node.orelse, frame)
+    finally:
+        frame.loops.pop()
+        _leave(m, loop, frame)
+
+
+def comprehension(
+    m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame
+) -> Value:
+    """A comprehension: its element for each known item, or for one or two unknown ones."""
+    made = Mapping(frame.place(node)) if isinstance(node, ast.DictComp) else None
+    items: list[Value] = []
+    inner = generators.nested_frame(m, frame)
+    m.frames.append(inner)
+    try:
+        open_ended = _generate(m, node, 0, inner, items, made)
+    finally:
+        m.frames.pop()
+    if made is not None:
+        return made
+    kind = "set" if isinstance(node, ast.SetComp) else "list"
+    if open_ended and items:
+        return Sequence_((), kind, join_all(items), _change(items), frame.place(node))
+    return Sequence_(items, kind, None, _change(items), frame.place(node))
+
+
+def _change(items: list[Value]) -> Change:
+    return max((change_of(item) for item in items), default=Change.CONFIG)
+
+
+def _generate(
+    m: Machine, node: ast.expr, depth: int, frame: Frame, items: list[Value], made: Mapping | None
+) -> bool:
+    """Run the generators from `depth` on; True when the number of elements is not known."""
+    generators_ = node.generators  # type: ignore[attr-defined]
+    if depth == len(generators_):
+        _element(m, node, frame, items, made)
+        return False
+    part = generators_[depth]
+    iterable = expressions.evaluate(m, part.iter, frame)
+    _, rest = elements_of(m, iterable)
+    open_ended = rest is not None
+    for value in _iterations(m, iterable):
+        statements.assign(m, part.target, value, frame, part.target)
+        verdicts = [_filter(m, test, frame) for test in part.ifs]
+        if False in verdicts:
+            continue
+        open_ended = open_ended or None in verdicts
+        open_ended = _generate(m, node, depth + 1, frame, items, made) or open_ended
+    known, _ = elements_of(m, iterable)
+    return open_ended or len(known) > UNROLLED
+
+
+def _filter(m: Machine, test: ast.expr, frame: Frame) -> bool | None:
+    value = expressions.evaluate(m, test, frame)
+    truth = conditions.test(m, value, test, frame, "comprehension filter")
+    conditions.narrow(m, test, True, frame)
+    return truth
+
+
+def _element(m: Machine, node: ast.expr, frame: Frame, items: list[Value], made: Mapping | None) -> None:
+    if isinstance(node, ast.DictComp):
+        assert made is not None
+        key = expressions.evaluate(m, node.key, frame)
+        indexing.set_item(m, made, key, expressions.evaluate(m, node.value, frame), None)
+    else:
+        items.append(expressions.evaluate(m, node.elt, frame))  # type: ignore[attr-defined]
+
+
+def range_of(args: tuple[Value, ...]) -> Value:
+    """`range(...)`: its numbers when they are few and known, else a host integer of the bounds' nature."""
+    numbers = [a.value for a in args if isinstance(a, Const) and isinstance(a.value, int)]
+    cells = frozenset().union(*(cells_of(a) for a in args))
+    if len(numbers) == len(args) and args:
+        span = range(*numbers) if numbers[-1] != 0 or len(numbers) < 3 else range(0)
+        if len(span) <= RANGE_LIMIT:
+            return Sequence_([Const(i, cells) for i in span], "range")
+    change = max((change_of(a) for a in args), default=Change.CONFIG)
+    return Sequence_((), "range", Host("int", change, cells=cells), change)
+
+
+def enumerated(m: Machine, value: Value, start: Value) -> Value:
+    known, rest = elements_of(m, value)
+    pairs = [Sequence_([Const(i), item], "tuple") for i, item in enumerate(known)]
+    change = max(change_of(value), change_of(rest) if rest is not None else Change.CONFIG)
+    more = Sequence_([Host("int", change), rest], "tuple") if rest is not None else None
+    return Sequence_(pairs, "list", more, change)
+
+
+def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
+    columns = [elements_of(m, value) for value in values]
+    if not columns:
+        return Sequence_()
+    if all(known and rest is None for known, rest in columns):
+        rows = zip(*(known for known, _ in columns), strict=False)
+        return Sequence_([Sequence_(row, "tuple") for row in rows])
+    parts = [join_all(_flat(column)) if _flat(column) else Unknown("empty") for column in columns]
+    return Sequence_((), "list", Sequence_(parts, "tuple"))
+
+
+def joined_elements(m: Machine, value: Value) -> Value:
+    """One value that stands for every element."""
+    known, rest = elements_of(m, value)
+    parts = _flat((known, rest))
+    return join_all(parts) if parts else Unknown("empty")

@@ -1,0 +1,270 @@
+"""The abstract machine: state shared by everything that evaluates, and the services around it.
+
+It runs the program's own life on abstract values. What an expression or statement means is in
+`expressions`, `statements`, `calls`, `attributes` and the library models; when a method is called
+at all is decided by `lifecycle`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis import conditions
+from graphlint.analysis.events import Event, StaleRead
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
+from graphlint.analysis.heap import Heap
+from graphlint.analysis.values import (
+    Cell,
+    Const,
+    Env,
+    Fields,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Storage,
+    Tensor,
+    Value,
+    tensors_in,
+)
+from graphlint.finding import Hop
+
+if TYPE_CHECKING:
+    from graphlint.analysis.classes import ClassInfo
+    from graphlint.config import Config
+    from graphlint.facts.modules import ModuleFile
+    from graphlint.facts.project import Project
+
+
+class Exhausted(Exception):
+    """The budget of one scenario is spent; what was found so far stands."""
+
+
+class Machine:
+    """Runs scenarios over a project and tells `listener` about every event."""
+
+    MAX_DEPTH = 48
+    STEPS_PER_SCENARIO = 150_000
+    VISITS = 6
+
+    def __init__(self, project: Project, config: Config, listener: Callable[[Event], None]) -> None:
+        self.project = project
+        self.config = config
+        self.listener = listener
+        self.heap = Heap()
+        self.frames: list[Frame] = []
+        self.captures: list[Capture] = []
+        self.finished: list[Capture] = []
+        self.contexts: list[Obj] = []
+        self.streams: list[Obj] = []
+        self.default_stream = Obj("torch.cuda.Stream", None, "default")
+        self.module_envs: dict[int, Env] = {}
+        self.evaluating: set[tuple[int, str]] = set()
+        self.classes: dict[int, ClassInfo] = {}
+        self.instances: dict[int, Obj] = {}
+        self.writes: dict[Cell, list[Write]] = {}
+        self.kept_alive: list[Fields] = []
+        self.memo: dict[Any, Any] = {}
+        self.visits: dict[Any, int] = {}
+        self.executed: dict[int, int] = {}
+        self.thread_depth = 0
+        self.threads: list[Place] = []
+        self.clock = 0
+        self.steps = 0
+        self.limit = self.STEPS_PER_SCENARIO
+        self.meta_read = False
+        self.step_changes = False
+
+    # places and events
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def capture(self) -> Capture | None:
+        """The innermost open capture."""
+        return self.captures[-1] if self.captures else None
+
+    def chain(self, place: Place) -> tuple[Hop, ...]:
+        """The hops from the open capture's region to `place`; empty outside a capture."""
+        capture = self.capture
+        if capture is None:
+            return ()
+        hops = [*capture.chain, capture.place.hop] if capture.chain else [capture.place.hop]
+        hops += [frame.call.hop for frame in self.frames[capture.depth + 1 :] if frame.call is not None]
+        if hops[-1] != place.hop:
+            hops.append(place.hop)
+        return tuple(hops)
+
+    def emit(self, event: Event) -> None:
+        event.capture = event.capture or self.capture
+        event.chain = event.chain or self.chain(event.place)
+        event.certainty = conditions.certainty(self)
+        self.listener(event)
+
+    def unresolved(self, place: Place, reason: str) -> None:
+        """Count a call in captured code that could not be followed."""
+        if self.capture is not None:
+            text = ast.unparse(place.node)[:120] if isinstance(place.node, ast.expr) else ""
+            self.capture.unresolved.append(Unresolved(place, text, reason))
+
+    def spend(self) -> None:
+        self.steps += 1
+        if self.steps > self.limit:
+            raise Exhausted
+
+    # memory
+
+    def storage(self, device: str | None, place: Place | None) -> Storage:
+        """A new block of memory; inside a capture it belongs to the graph's pool."""
+        graph = None
+        if self.captures and device in ("cuda", None):
+            graph = self.captures[-1].graph
+            self.captures[-1].work += 1
+        made = Storage(device, place, graph)
+        made.stream = self.streams[-1] if self.streams else None
+        return made
+
+    def tensor(
+        self,
+        device: str | None,
+        place: Place | None,
+        kind: str | None = None,
+        ndim: int | None = None,
+        shape: tuple[Value, ...] | None = None,
+    ) -> Tensor:
+        return Tensor(self.storage(device, place), kind, ndim, shape=shape)
+
+    # cells
+
+    def write(
+        self,
+        fields: Fields,
+        key: Any,
+        value: Value,
+        place: Place | None,
+        *,
+        augmented: bool = False,
+    ) -> None:
+        """Write a cell and remember where, so that a replay can blame the write."""
+        self.heap.write(fields, key, value)
+        if place is not None:
+            self.log_write(fields, key, value, place, augmented=augmented)
+
+    def log_write(
+        self, fields: Fields, key: Any, value: Value, place: Place, *, augmented: bool = False
+    ) -> None:
+        """Note a write that has happened, for a replay to blame."""
+        cell = (id(fields), key)
+        conditional = bool(self.heap.journals) and any(not c.decided for c in self.frame.conditions)
+        record = Write(
+            place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional
+        )
+        history = self.writes.get(cell)
+        if history is None:
+            self.kept_alive.append(fields)
+            self.writes[cell] = [record]
+        elif len(history) < 24:
+            history.append(record)
+        if self.captures:
+            self.captures[-1].written[cell] = record
+
+    def note_read(
+        self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
+    ) -> None:
+        """Remember that captured code reads a cell that holds tensors."""
+        capture = self.capture
+        if capture is None or self.meta_read or capture.compiled:
+            return
+        cell = (id(fields), key)
+        if cell in capture.reads or cell in capture.written:
+            return
+        if any(tensor.on_device or tensor.device == "pinned" for tensor in tensors_in(value, 1)):
+            self.kept_alive.append(fields)
+            capture.reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
+
+    def tainted(
+        self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
+    ) -> Value:
+        """A host value that captured code reads from a cell remembers the cell."""
+        capture = self.capture
+        if capture is None or capture.compiled or not isinstance(value, (Const, Host)):
+            return value
+        cell = (id(fields), key)
+        if cell not in capture.host_reads:
+            self.kept_alive.append(fields)
+            capture.host_reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
+        cells = value.cells | {cell}
+        if isinstance(value, Const):
+            return Const(value.value, cells)
+        return Host(value.kind, value.change, value.symbol, cells)
+
+    def refresh(self, value: Value, place: Place) -> Value:
+        """What reading `value` from a name or field yields: outputs are stamped with the replay count."""
+        if isinstance(value, Tensor):
+            return value if value.storage.graph is None else self._stamped(value, place)
+        if isinstance(value, Sequence_) and _holds_output(value.items):
+            items = [self.refresh(item, place) for item in value.items]
+            return Sequence_(items, value.kind, value.rest, value.change, value.site)
+        if isinstance(value, Mapping) and _holds_output(part for _, part in value.entries()):
+            copy = Mapping(value.site)
+            for key, (name, part) in value.fields.items():
+                copy.fields[key] = (name, self.refresh(part, place))
+            return copy
+        return value
+
+    def _stamped(self, value: Tensor, place: Place) -> Tensor:
+        graph = value.storage.graph
+        assert graph is not None
+        stamp = graph.fields.get("stamp", 0)
+        if value.stamp == 0 and stamp:
+            fresh = value.alias(ndim=value.ndim)
+            fresh.stamp, fresh.taken = stamp, place
+            return fresh
+        self.check_stale(value, place)
+        return value
+
+    def check_stale(self, value: Tensor, place: Place) -> None:
+        """Tell of a read through an alias that was taken before the graph's last replay."""
+        graph = value.storage.graph
+        if graph is None or not 0 < value.stamp < graph.fields.get("stamp", 0):
+            return
+        event = StaleRead(place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept)
+        self.emit(event)
+
+    # running aside
+
+    @contextmanager
+    def before_everything(self) -> Iterator[None]:
+        """Evaluate something that happened earlier in the program: no capture, no journals."""
+        captures, self.captures = self.captures, []
+        streams, self.streams = self.streams, []
+        contexts, self.contexts = self.contexts, []
+        meta, self.meta_read = self.meta_read, False
+        changes, self.step_changes = self.step_changes, False
+        try:
+            with self.heap.aside():
+                yield
+        finally:
+            self.captures, self.streams, self.contexts = captures, streams, contexts
+            self.meta_read, self.step_changes = meta, changes
+
+    def env_of(self, module: ModuleFile) -> Env:
+        """The global names of a module, filled on demand."""
+        env = self.module_envs.get(id(module))
+        if env is None:
+            env = self.module_envs[id(module)] = Env(module)
+        return env
+
+
+def _holds_output(values: Iterable[Value]) -> bool:
+    """Whether a container directly holds a replayed graph's output that is not stamped yet."""
+    for value in values:
+        if isinstance(value, Tensor) and value.storage.graph is not None and value.stamp == 0:
+            return bool(value.storage.graph.fields.get("stamp", 0))
+    return False

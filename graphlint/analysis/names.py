@@ -1,0 +1,202 @@
+"""Names: locals, closures, globals evaluated on demand, imports, builtins."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import functions, statements
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import (
+    Env,
+    External,
+    Module,
+    Unknown,
+    Value,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import Binding, ModuleFile
+
+BUILTINS = frozenset(dir(builtins))
+SAME_MODULE = {
+    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
+    "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "torch.cuda.graphs": "torch.cuda",
+    "torch.cuda.streams": "torch.cuda",
+    "torch.accelerator": "torch.cuda",
+}
+
+
+def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
+    """The value of a name as the running function sees it."""
+    env: Env | None = frame.env
+    while env is not None:
+        if name in env.fields:
+            value: Value = env.fields[name]
+            if m.captures:
+                m.note_read(env.fields, name, value, frame.place(node), None, name)
+                if env is not frame.env:
+                    value = m.tainted(env.fields, name, value, frame.place(node), None, name)
+            return m.refresh(value, frame.place(node))
+        env = env.parent
+    return global_name(m, frame.module, name, frame.place(node))
+
+
+def global_name(m: Machine, module: ModuleFile, name: str, place: Place) -> Value:
+    """A global of `module`, a builtin, or unknown."""
+    value = module_attribute(m, module, name)
+    if value is not None:
+        if m.captures:
+            env = m.env_of(module)
+            m.note_read(env.fields, name, value, place, None, name)
+            value = m.tainted(env.fields, name, value, place, None, name)
+        return m.refresh(value, place)
+    if name == "__name__":
+        return Unknown("module name")
+    if name in BUILTINS:
+        return External(f"builtins.{name}")
+    return Unknown(f"name `{name}` is not defined in the project")
+
+
+def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
+    """The value of a module's global, evaluated once and on demand; None when it has no such name."""
+    env = m.env_of(module)
+    if name in env.fields:
+        return env.fields[name]  # type: ignore[no-any-return]
+    key = (id(module), name)
+    if key in m.evaluating:
+        return Unknown("circular definition")
+    m.evaluating.add(key)
+    try:
+        with m.before_everything():
+            value = _evaluate_global(m, module, name, env)
+            if value is not None:
+                env.fields[name] = value
+        return value
+    finally:
+        m.evaluating.discard(key)
+
+
+def _evaluate_global(m: Machine, module: ModuleFile, name: str, env: Env) -> Value | None:
+    bindings = module.bindings.get(name)
+    if not bindings:
+        return _from_star(m, module, name) or _submodule(m, module, name)
+    frame = Frame(module, env, "<module>")
+    live = _live_bindings(m, frame, bindings)
+    m.frames.append(frame)
+    try:
+        values = [_bound_value(m, frame, binding) for binding in live]
+    finally:
+        m.frames.pop()
+    return join_all(values)
+
+
+def _live_bindings(m: Machine, frame: Frame, bindings: list[Binding]) -> list[Binding]:
+    """The bindings that can be in force at the end of the module: the last sure one and later ones."""
+    kept: list[Binding] = []
+    for binding in bindings:
+        if binding.kind in ("augassign", "del"):
+            continue
+        if not binding.guards and not binding.handler:
+            kept = []
+        kept.append(binding)
+    handlers = [b for b in kept if b.handler]
+    others = [b for b in kept if not b.handler]
+    if handlers and others and all(b.kind in ("import", "from") for b in others):
+        resolved = [b for b in others if _imports_project(m, frame.module, b)]
+        return resolved or [*others, *handlers]
+    return (others or handlers)[-4:]
+
+
+def _imports_project(m: Machine, module: ModuleFile, binding: Binding) -> bool:
+    node = binding.node
+    if isinstance(node, ast.ImportFrom):
+        return m.project.module(m.project.resolve_import(module, node), module) is not None
+    return False
+
+
+def _bound_value(m: Machine, frame: Frame, binding: Binding) -> Value:
+    node = binding.node
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return functions.define_function(m, node, frame)
+    if isinstance(node, ast.ClassDef):
+        return functions.define_class(m, node, frame)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return imported(m, frame.module, node, binding.name)
+    scratch = Frame(frame.module, Env(frame.module, None), "<module>")
+    m.frames.append(scratch)
+    try:
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.For, ast.With)):
+            statements.bind_only(m, node, scratch)
+    finally:
+        m.frames.pop()
+    return scratch.env.fields.get(binding.name, Unknown("global"))  # type: ignore[no-any-return]
+
+
+def _from_star(m: Machine, module: ModuleFile, name: str) -> Value | None:
+    for node in module.star_imports:
+        target = m.project.resolve_import(module, node)
+        other = m.project.module(target, module)
+        if other is not None and other is not module and name in other.exports:
+            return module_attribute(m, other, name)
+        if other is None and target.split(".")[0] in ("torch", "triton"):
+            return External(canonical(f"{target}.{name}"))
+    return None
+
+
+def _submodule(m: Machine, module: ModuleFile, name: str) -> Value | None:
+    if not module.is_package:
+        return None
+    found = m.project.submodule(module.name, name)
+    return Module(found) if found is not None else None
+
+
+def imported(m: Machine, module: ModuleFile, node: ast.Import | ast.ImportFrom, name: str) -> Value:
+    """The value that an import statement binds to `name`."""
+    if isinstance(node, ast.Import):
+        return _imported_module(m, module, node, name)
+    origin = m.project.resolve_import(module, node)
+    for alias in node.names:
+        if (alias.asname or alias.name) == name:
+            return from_module(m, module, origin, alias.name)
+    return Unknown("import")
+
+
+def _imported_module(m: Machine, module: ModuleFile, node: ast.Import, name: str) -> Value:
+    for alias in node.names:
+        if alias.asname == name:
+            return module_value(m, module, alias.name)
+        if alias.asname is None and alias.name.split(".")[0] == name:
+            return module_value(m, module, name)
+    return Unknown("import")
+
+
+def module_value(m: Machine, importer: ModuleFile | None, dotted: str) -> Value:
+    found = m.project.module(dotted, importer)
+    return Module(found) if found is not None else External(canonical(dotted))
+
+
+def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Value:
+    """`from origin import name`."""
+    found = m.project.module(origin, importer)
+    if found is None:
+        return External(canonical(f"{origin}.{name}"))
+    value = module_attribute(m, found, name)
+    if value is not None:
+        return value
+    submodule = m.project.submodule(origin, name)
+    return Module(submodule) if submodule is not None else Unknown(f"`{name}` not found in {origin}")
+
+
+def canonical(dotted: str) -> str:
+    """The public name of something in a library."""
+    for private, public in SAME_MODULE.items():
+        if dotted == private or dotted.startswith(private + "."):
+            return public + dotted[len(private) :]
+    if dotted.startswith("torch._C.") or dotted == "torch._C":
+        return dotted.replace("torch._C._cuda_", "torch.cuda.", 1)
+    return dotted

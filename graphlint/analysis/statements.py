@@ -1,0 +1,375 @@
+"""What statements do: assignment, branches, loops, `with`, `try`, definitions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis import (
+    attributes,
+    conditions,
+    contexts,
+    expressions,
+    functions,
+    indexing,
+    loops,
+    names,
+)
+from graphlint.analysis.events import Returned
+from graphlint.analysis.frames import Frame
+from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.values import (
+    NONE,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    join_all,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+def execute(m: Machine, body: Sequence[ast.stmt], frame: Frame) -> None:
+    """Run statements in order until one of them leaves the block."""
+    for statement in body:
+        if not frame.reachable:
+            return
+        handler = _HANDLERS.get(type(statement))
+        if handler is not None:
+            handler(m, statement, frame)
+
+
+def _expression(m: Machine, node: ast.Expr, frame: Frame) -> None:
+    expressions.evaluate(m, node.value, frame)
+
+
+def _assign(m: Machine, node: ast.Assign, frame: Frame) -> None:
+    value = expressions.evaluate(m, node.value, frame)
+    for target in node.targets:
+        assign(m, target, value, frame, node)
+
+
+def _annotated(m: Machine, node: ast.AnnAssign, frame: Frame) -> None:
+    if node.value is not None:
+        value = expressions.evaluate(m, node.value, frame)
+        assign(m, node.target, functions.typed(m, value, node.annotation, frame), frame, node)
+
+
+def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
+    target = _as_load(node.target)
+    old = expressions.evaluate(m, target, frame)
+    value = expressions.evaluate(m, node.value, frame)
+    if isinstance(old, Tensor):
+        attributes.in_place(m, old, node, frame, (value,))
+        return
+    if isinstance(old, Sequence_) and isinstance(node.op, ast.Add):
+        known, rest = loops.elements_of(m, value)
+        indexing.extend(m, old, known, rest, node, frame)
+        return
+    result = expressions.binary(m, node, node.op, old, value, frame)
+    assign(m, node.target, result, frame, node, augmented=True)
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        loaded: ast.expr = ast.Name(target.id, ast.Load())
+    elif isinstance(target, ast.Attribute):
+        loaded = ast.Attribute(target.value, target.attr, ast.Load())
+    else:
+        assert isinstance(target, ast.Subscript)
+        loaded = ast.Subscript(target.value, target.slice, ast.Load())
+    return ast.copy_location(loaded, target)
+
+
+def assign(
+    m: Machine,
+    target: ast.expr,
+    value: Value,
+    frame: Frame,
+    statement: ast.AST | None = None,
+    *,
+    augmented: bool = False,
+) -> None:
+    """Bind `value` to a target: name, attribute, item or a tuple of targets."""
+    node = statement or target
+    if isinstance(target, ast.Name):
+        bind_name(m, target.id, value, frame, node)
+    elif isinstance(target, ast.Attribute):
+        owner = expressions.evaluate(m, target.value, frame)
+        attributes.put(m, owner, target.attr, value, node, frame, augmented=augmented)
+    elif isinstance(target, ast.Subscript):
+        owner = expressions.evaluate(m, target.value, frame)
+        index = expressions.evaluate(m, target.slice, frame)
+        indexing.put_item(m, owner, index, value, node, frame)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(m, target.elts, value, frame, node)
+    elif isinstance(target, ast.Starred):
+        assign(m, target.value, value, frame, node)
+
+
+def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) -> None:
+    """Bind a local, nonlocal or global name."""
+    place = frame.place(node)
+    if name in frame.globals_:
+        attributes.stored(m, None, m.env_of(frame.module).fields, name, value, place)
+        return
+    env = frame.env
+    if name in frame.nonlocals:
+        while env.parent is not None and name not in env.fields:
+            env = env.parent
+        if name not in env.fields:
+            env = frame.env
+    m.write(env.fields, name, value, place if not m.captures or isinstance(value, Tensor) else None)
+
+
+def _unpack(m: Machine, targets: list[ast.expr], value: Value, frame: Frame, node: ast.AST) -> None:
+    star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    parts = unpacked(m, value, len(targets), star)
+    for target, part in zip(targets, parts, strict=True):
+        assign(m, target, part, frame, node)
+
+
+def unpacked(m: Machine, value: Value, count: int, star: int | None = None) -> list[Value]:
+    """Split a value over `count` targets."""
+    if isinstance(value, Union):
+        rows = [unpacked(m, part, count, star) for part in value.values if part is not NONE]
+        return [join_all(row[i] for row in rows) for i in range(count)] if rows else [Unknown("none")] * count
+    known, rest = loops.elements_of(m, value)
+    if star is not None:
+        tail = count - star - 1
+        middle = Sequence_(known[star : len(known) - tail], "list", rest)
+        last = list(known[len(known) - tail :]) if tail else []
+        parts = [*known[:star], middle, *last]
+    else:
+        parts = list(known[:count])
+    filler = rest if rest is not None else Unknown("unpacking")
+    return [*parts, *([filler] * (count - len(parts)))][:count]
+
+
+def bind_only(m: Machine, node: ast.stmt, frame: Frame) -> None:
+    """Run one module-level statement for the names that it binds."""
+    if isinstance(node, (ast.For, ast.With)):
+        return
+    execute(m, [node], frame)
+
+
+# control flow
+
+
+def _if(m: Machine, node: ast.If, frame: Frame) -> None:
+    value = expressions.evaluate(m, node.test, frame)
+    truth = conditions.test(m, value, node.test, frame, "if")
+    if truth is not None:
+        arm = node.body if truth else node.orelse
+        _run_under(m, node.test, value, truth, True, arm, frame)
+        return
+    arms = [
+        lambda: _run_under(m, node.test, value, True, False, node.body, frame),
+        lambda: _run_under(m, node.test, value, False, False, node.orelse, frame),
+    ]
+    fork(m, frame, arms)
+
+
+def _run_under(
+    m: Machine, test: ast.expr, value: Value, polarity: bool, decided: bool, arm: Sequence[ast.stmt], frame: Frame
+) -> None:
+    """Run an arm under what its test implies; an arm that leaves makes the other one's test hold after."""
+    mark = len(frame.conditions)
+    conditions.push(m, test, value, polarity, decided, frame)
+    saved = conditions.narrow(m, test, polarity, frame)
+    try:
+        execute(m, arm, frame)
+    finally:
+        conditions.restore(frame, saved)
+        del frame.conditions[mark:]
+
+
+def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
+    """Run alternatives from the same state and join the states of those that reach their end."""
+    outcomes: list[Snapshot] = []
+    for arm in arms:
+        m.heap.open()
+        frame.reachable = True
+        try:
+            arm()
+        finally:
+            taken = m.heap.undo()
+        if frame.reachable:
+            outcomes.append(taken)
+    frame.reachable = bool(outcomes)
+    if outcomes:
+        m.heap.merge(outcomes)
+
+
+def _return(m: Machine, node: ast.Return, frame: Frame) -> None:
+    value = expressions.evaluate(m, node.value, frame) if node.value is not None else NONE
+    if not m.captures:
+        _announce_return(m, node, value, frame)
+    frame.returned.append(value)
+    functions.leave(m, frame)
+
+
+def _announce_return(m: Machine, node: ast.Return, value: Value, frame: Frame) -> None:
+    aliases = tuple(t for t in tensors_in(value) if t.stamp and t.storage.graph is not None)
+    if aliases and node.value is not None:
+        copied = any(t.storage.owner == "copy" for t in tensors_in(value))
+        place = frame.place(node)
+        m.emit(Returned(place=place, value=value, aliases=aliases, copied=copied, root=frame.call is None))
+
+
+def _raise(m: Machine, node: ast.Raise, frame: Frame) -> None:
+    if node.exc is not None and not m.captures:
+        expressions.evaluate(m, node.exc, frame)
+    frame.reachable = False
+
+
+def _assert(m: Machine, node: ast.Assert, frame: Frame) -> None:
+    value = expressions.evaluate(m, node.test, frame)
+    conditions.test(m, value, node.test, frame, "assert")
+    for text, (_, narrowed) in conditions.narrow(m, node.test, True, frame).items():
+        if not text.startswith("?"):
+            m.heap.write(frame.env.fields, text, narrowed)
+
+
+def _with(m: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+    contexts.run_with(m, node.items, node.body, frame, node)
+
+
+def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
+    """The body, then each handler as an alternative to the body's success, then `finally`."""
+    arms: list[Callable[[], None]] = []
+
+    def success() -> None:
+        execute(m, node.body, frame)
+        execute(m, node.orelse, frame)
+
+    arms.append(success)
+    for handler in node.handlers:
+        arms.append(lambda handler=handler: _handle(m, node, handler, frame))  # type: ignore[misc]
+    if len(arms) == 1:
+        success()
+    else:
+        fork(m, frame, arms)
+    reached, frame.reachable = frame.reachable, True
+    execute(m, node.finalbody, frame)
+    frame.reachable = frame.reachable and reached
+
+
+def _handle(m: Machine, node: ast.Try, handler: ast.ExceptHandler, frame: Frame) -> None:
+    """A handler, from the state before the body: what the body had done by then is not known."""
+    test = handler.type or ast.Constant(True)
+    mark = len(frame.conditions)
+    ast.copy_location(test, handler)
+    conditions.push(m, test, Unknown("exception"), True, False, frame)
+    if handler.name:
+        m.heap.write(frame.env.fields, handler.name, Unknown("exception"))
+    try:
+        execute(m, handler.body, frame)
+    finally:
+        del frame.conditions[mark:]
+
+
+def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    loops.run_for(m, node, frame)
+
+
+def _while(m: Machine, node: ast.While, frame: Frame) -> None:
+    loops.run_while(m, node, frame)
+
+
+def _break(m: Machine, node: ast.Break, frame: Frame) -> None:
+    if frame.loops:
+        frame.loops[-1].breaks.append(m.heap.snapshot(frame.loops[-1].level))
+    frame.reachable = False
+
+
+def _continue(m: Machine, node: ast.Continue, frame: Frame) -> None:
+    if frame.loops:
+        frame.loops[-1].continues.append(m.heap.snapshot(frame.loops[-1].level))
+    frame.reachable = False
+
+
+def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            m.heap.write(frame.env.fields, target.id, Unknown("deleted"))
+        elif isinstance(target, ast.Attribute):
+            attributes.delete(m, expressions.evaluate(m, target.value, frame), target.attr, node, frame)
+        elif isinstance(target, ast.Subscript):
+            owner = expressions.evaluate(m, target.value, frame)
+            indexing.delete_item(m, owner, expressions.evaluate(m, target.slice, frame), node, frame)
+
+
+def _define(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
+    m.heap.write(frame.env.fields, node.name, functions.define_function(m, node, frame))
+
+
+def _define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> None:
+    m.heap.write(frame.env.fields, node.name, functions.define_class(m, node, frame))
+
+
+def _import(m: Machine, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
+    for alias in node.names:
+        name = alias.asname or (alias.name.split(".")[0] if isinstance(node, ast.Import) else alias.name)
+        if name != "*":
+            m.heap.write(frame.env.fields, name, names.imported(m, frame.module, node, name))
+
+
+def _global(m: Machine, node: ast.Global, frame: Frame) -> None:
+    frame.globals_.update(node.names)
+
+
+def _nonlocal(m: Machine, node: ast.Nonlocal, frame: Frame) -> None:
+    frame.nonlocals.update(node.names)
+
+
+def _match(m: Machine, node: ast.Match, frame: Frame) -> None:
+    subject = expressions.evaluate(m, node.subject, frame)
+    arms = [lambda case=case: _case(m, node, case, subject, frame) for case in node.cases]  # type: ignore[misc]
+    fork(m, frame, [*arms, lambda: None])
+
+
+def _case(m: Machine, node: ast.Match, case: ast.match_case, subject: Value, frame: Frame) -> None:
+    if isinstance(case.pattern, ast.MatchValue):
+        answer = conditions.equal(subject, expressions.evaluate(m, case.pattern.value, frame))
+        if answer is False:
+            frame.reachable = False
+            return
+    for name in (n.name for n in ast.walk(case.pattern) if isinstance(n, ast.MatchAs) and n.name):
+        m.heap.write(frame.env.fields, name, Unknown("match"))
+    if case.guard is not None:
+        expressions.evaluate(m, case.guard, frame)
+    _run_under(m, node.subject, subject, True, False, case.body, frame)
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Machine, Any, Frame], None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.If: _if,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Assert: _assert,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Delete: _delete,
+    ast.FunctionDef: _define,
+    ast.AsyncFunctionDef: _define,
+    ast.ClassDef: _define_class,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
+    ast.Match: _match,
+}

@@ -1,0 +1,195 @@
+"""Tensor arithmetic and library operations, as far as the operation tables describe them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.events import FrozenUse, Operation
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.graphs import HostUse
+from graphlint.analysis.values import (
+    Change,
+    Const,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+    cells_of,
+    change_of,
+    identity_of,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def is_tensor(value: Value) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.typed == "tensor")
+
+
+def any_tensor(*values: Value) -> bool:
+    """Whether one of the operands is, or may be, a tensor."""
+    return any(is_tensor(part) for value in values for part in alternatives(value))
+
+
+def common_device(values: list[Tensor]) -> str | None:
+    """The device of an operation's result: where its operands with dimensions are."""
+    devices = [v.device for v in values if v.ndim != 0 or len(values) == 1] or [v.device for v in values]
+    if "cuda" in devices:
+        return "cuda"
+    if devices and all(device in ("cpu", "pinned") for device in devices):
+        return "cpu"
+    return None
+
+
+def operands_of(*values: Value) -> list[Tensor]:
+    return [t for value in values for t in tensors_in(value, 2)]
+
+
+def arithmetic(
+    m: Machine, node: ast.AST, left: Value, right: Value, frame: Frame, kind: str | None = None
+) -> Value:
+    """A tensor operator: a new tensor; a host operand becomes part of the recorded kernel."""
+    place = frame.place(node)
+    for value in (left, right):
+        if not any_tensor(value):
+            host_use(m, node, value, "arithmetic", frame)
+    tensors = operands_of(left, right)
+    if not tensors:
+        return Unknown("tensor arithmetic", typed="tensor")
+    note_use(m, tensors, place)
+    kinds = {t.kind for t in tensors}
+    joined = kind or (kinds.pop() if len(kinds) == 1 else "float" if "float" in kinds else None)
+    ranks = [t.ndim for t in tensors]
+    rank = max(r for r in ranks if r is not None) if None not in ranks else None
+    return m.tensor(common_device(tensors), place, joined, rank)
+
+
+def fresh_like(m: Machine, value: Tensor, place: Place, kind: str | None = None) -> Tensor:
+    note_use(m, [value], place)
+    return m.tensor(value.device, place, kind or value.kind, value.ndim)
+
+
+def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
+    """An operation touches these tensors: a stale alias among them is read here."""
+    for tensor in tensors:
+        if tensor.stamp:
+            m.check_stale(tensor, place)
+    capture = m.capture
+    if capture is None:
+        return
+    for tensor in tensors:
+        if tensor.storage.graph is None or tensor.storage.graph is not capture.graph:
+            capture.storages.setdefault(tensor.storage, place)
+    if m.streams:
+        capture.used[m.streams[-1].serial] = place
+
+
+def effect(
+    m: Machine,
+    node: ast.AST,
+    name: str,
+    what: str,
+    operands: tuple[Value, ...],
+    frame: Frame,
+    *,
+    how: str = "call",
+    keywords: dict[str, Value] | None = None,
+) -> None:
+    """Tell the rules of an operation with an effect on the capture."""
+    if m.captures:
+        event = Operation(place=frame.place(node), name=name, effect=what, operands=operands, how=how)
+        event.keywords = keywords or {}
+        m.emit(event)
+
+
+def formatted(m: Machine, node: ast.AST, value: Value, frame: Frame, how: str) -> None:
+    """Formatting reads the values of device tensors, also inside containers."""
+    if not m.captures:
+        return
+    found = [t for t in _printed(value) if t.on_device]
+    if found:
+        effect(m, node, "Tensor.__format__", "format", tuple(found), frame, how=how)
+
+
+def _printed(value: Value) -> list[Tensor]:
+    if isinstance(value, (Sequence_, Mapping, Tensor, Union)):
+        return list(tensors_in(value, 3))
+    return []
+
+
+def host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -> None:
+    """A host value becomes part of the graph that is being captured."""
+    capture = m.capture
+    if capture is None or capture.compiled:
+        return
+    for part in alternatives(value):
+        if isinstance(part, Sequence_):
+            for item in part.elements():
+                host_use(m, node, item, use, frame)
+            continue
+        _host_use(m, node, part, use, frame)
+
+
+def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -> None:
+    capture = m.capture
+    assert capture is not None
+    cells = cells_of(value)
+    changing = isinstance(value, Host) and change_of(value) is Change.CHANGING
+    if not isinstance(value, (Host, Const)) or not (cells or changing):
+        return
+    if isinstance(value, Const) and value.value is None:
+        return
+    place = frame.place(node)
+    record = HostUse(value, cells, use, place, m.chain(place))
+    capture.host_uses.append(record)
+    if changing and not _is_key(capture.keys, value):
+        m.emit(FrozenUse(place=place, use=record))
+
+
+def _is_key(keys: set[object], value: Value) -> bool:
+    """Whether the graph was chosen by this value, or by one that it was computed from."""
+    identity = identity_of(value)
+    return identity in keys or _mentions(identity, keys)
+
+
+def _mentions(identity: object, keys: set[object]) -> bool:
+    if isinstance(identity, tuple):
+        return identity in keys or any(_mentions(part, keys) for part in identity)
+    return False
+
+
+def device_of(m: Machine, value: Value | None) -> str | None | bool:
+    """The device that an argument names: `cuda`, `cpu`, None (unknown), or False when it names none."""
+    if value is None:
+        return False
+    for part in alternatives(value):
+        if isinstance(part, Const):
+            if isinstance(part.value, str):
+                return _device_text(part.value)
+            if isinstance(part.value, int) and not isinstance(part.value, bool):
+                return "cuda"
+            continue
+        if isinstance(part, Obj) and part.cls == "torch.device":
+            return part.fields.get("type")
+        if isinstance(part, Tensor):
+            return part.device
+        if isinstance(part, (Unknown, Host)):
+            return None
+    return False
+
+
+def _device_text(text: str) -> str | None | bool:
+    head = text.split(":")[0]
+    if head in ("cuda", "hip"):
+        return "cuda"
+    if head in ("cpu", "meta"):
+        return "cpu"
+    return None if head in ("xpu", "npu", "mps") else False

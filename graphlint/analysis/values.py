@@ -1,0 +1,459 @@
+"""Abstract values: what the machine knows about a Python value without running the program.
+
+Values that have state (objects, containers, streams, graphs) keep it in `fields`, a plain dict
+that is only written through the heap, so that undecided branches can be tried and joined.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphlint.analysis.classes import ClassInfo
+    from graphlint.analysis.frames import Place
+    from graphlint.facts.modules import ModuleFile
+
+MAX_ALTERNATIVES = 8
+_serial = itertools.count(1)
+
+Fields = dict[Any, Any]
+Cell = tuple[int, Any]
+"""A place that holds a value: the identity of a `fields` dict and a key in it."""
+
+NO_CELLS: frozenset[Cell] = frozenset()
+
+
+class Change(IntEnum):
+    """How a host value behaves from one call of the program's step to the next."""
+
+    CONSTANT = 0
+    CONFIG = 1
+    SHAPE = 2
+    CHANGING = 3
+
+
+class Value:
+    """The root of all abstract values."""
+
+    __slots__ = ()
+
+
+class Unknown(Value):
+    """A value that could not be followed, and why."""
+
+    __slots__ = ("change", "reason", "serial", "typed")
+
+    def __init__(self, reason: str = "", change: Change = Change.CONFIG, typed: str = "") -> None:
+        self.reason = reason
+        self.change = change
+        self.typed = typed
+        self.serial = next(_serial)
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.reason or self.typed})"
+
+
+class Const(Value):
+    """A value that is known exactly: None, bool, number, text, dtype, enum member."""
+
+    __slots__ = ("cells", "value")
+
+    def __init__(self, value: Any, cells: frozenset[Cell] = NO_CELLS) -> None:
+        self.value = value
+        self.cells = cells
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+class Host(Value):
+    """A number or text on the host whose value is not known.
+
+    `symbol` identifies the value: two hosts with equal symbols are equal. `cells` are the
+    places that it was read from, so that a later write to one of them can be blamed.
+    """
+
+    __slots__ = ("cells", "change", "kind", "symbol")
+
+    def __init__(
+        self,
+        kind: str = "any",
+        change: Change = Change.CONFIG,
+        symbol: Any = None,
+        cells: frozenset[Cell] = NO_CELLS,
+    ) -> None:
+        self.kind = kind
+        self.change = change
+        self.symbol = symbol if symbol is not None else next(_serial)
+        self.cells = cells
+
+    def __repr__(self) -> str:
+        return f"Host({self.kind}, {self.change.name})"
+
+
+class Storage:
+    """A block of memory, told apart by where and when it was made.
+
+    `graph` is the graph in whose capture it was allocated; `replaced` is the place where the
+    program swapped the memory behind a tensor that keeps its name (`p.data = t`).
+    """
+
+    __slots__ = ("changing", "device", "graph", "owner", "replaced", "serial", "site", "stream")
+
+    def __init__(self, device: str | None, site: Place | None, graph: Obj | None = None) -> None:
+        self.device = device
+        self.site = site
+        self.graph = graph
+        self.changing = False
+        self.owner = ""
+        self.replaced: Place | None = None
+        self.stream: Obj | None = None
+        self.serial = next(_serial)
+
+
+class Tensor(Value):
+    """A tensor: its storage, device (`cuda`, `cpu`, `pinned`, None = unknown), kind and rank.
+
+    `kind` is `float`, `int`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
+    count of the storage's graph when this alias was taken.
+    """
+
+    __slots__ = ("kept", "kind", "ndim", "parameter", "shape", "stamp", "storage", "taken")
+
+    def __init__(
+        self,
+        storage: Storage,
+        kind: str | None = None,
+        ndim: int | None = None,
+        *,
+        stamp: int = 0,
+        taken: Place | None = None,
+        parameter: bool = False,
+        shape: tuple[Value, ...] | None = None,
+    ) -> None:
+        self.storage = storage
+        self.kind = kind
+        self.ndim = ndim
+        self.stamp = stamp
+        self.taken = taken
+        self.kept: Place | None = None
+        self.parameter = parameter
+        self.shape = shape
+
+    @property
+    def device(self) -> str | None:
+        return self.storage.device
+
+    @property
+    def on_device(self) -> bool:
+        return self.storage.device in ("cuda", None)
+
+    def alias(self, kind: str | None = None, ndim: int | None = None) -> Tensor:
+        made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
+        return made
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.device}, {self.kind}, ndim={self.ndim}, #{self.storage.serial})"
+
+
+class Obj(Value):
+    """An instance of a project class or of a modelled library class (`cls` is then its dotted name)."""
+
+    __slots__ = ("cls", "fields", "label", "serial", "site")
+
+    def __init__(self, cls: ClassInfo | str, site: Place | None = None, label: str = "") -> None:
+        self.cls = cls
+        self.fields: Fields = {}
+        self.site = site
+        self.label = label
+        self.serial = next(_serial)
+
+    def is_a(self, dotted: str) -> bool:
+        if isinstance(self.cls, str):
+            return self.cls == dotted
+        return self.cls.derives_from(dotted)
+
+    def __repr__(self) -> str:
+        return f"Obj({self.cls if isinstance(self.cls, str) else self.cls.name}#{self.serial})"
+
+
+class Sequence_(Value):
+    """A list, tuple, set or deque: known `items` in order and perhaps a `rest` of like elements."""
+
+    __slots__ = ("change", "fields", "kind", "serial", "site")
+
+    def __init__(
+        self,
+        items: Iterable[Value] = (),
+        kind: str = "list",
+        rest: Value | None = None,
+        change: Change = Change.CONFIG,
+        site: Place | None = None,
+    ) -> None:
+        self.fields: Fields = {"items": tuple(items), "rest": rest}
+        self.kind = kind
+        self.change = change
+        self.site = site
+        self.serial = next(_serial)
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        return self.fields["items"]  # type: ignore[no-any-return]
+
+    @property
+    def rest(self) -> Value | None:
+        return self.fields["rest"]  # type: ignore[no-any-return]
+
+    def elements(self) -> tuple[Value, ...]:
+        return self.items if self.rest is None else (*self.items, self.rest)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}{list(self.items)!r}+{self.rest!r}"
+
+
+class Mapping(Value):
+    """A dict: `fields` maps key identities to `(key, value)`; `("rest",)` joins unknown keys."""
+
+    __slots__ = ("factory", "fields", "serial", "site")
+
+    REST = ("rest",)
+
+    def __init__(self, site: Place | None = None, factory: Value | None = None) -> None:
+        self.fields: Fields = {}
+        self.factory = factory
+        self.site = site
+        self.serial = next(_serial)
+
+    def entries(self) -> list[tuple[Value, Value]]:
+        return [entry for key, entry in self.fields.items() if entry is not None]
+
+    def __repr__(self) -> str:
+        return f"dict({list(self.fields)!r})"
+
+
+class Env:
+    """Local names of a call, with the environment that encloses it."""
+
+    __slots__ = ("fields", "module", "parent")
+
+    def __init__(self, module: ModuleFile, parent: Env | None = None) -> None:
+        self.fields: Fields = {}
+        self.module = module
+        self.parent = parent
+
+
+class Function(Value):
+    """A function of the project, perhaps bound to `self_value`, with the names it closes over."""
+
+    __slots__ = ("cls", "defaults", "env", "module", "node", "qualname", "self_value", "wraps")
+
+    def __init__(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        module: ModuleFile,
+        env: Env | None,
+        qualname: str,
+        *,
+        cls: ClassInfo | None = None,
+        self_value: Value | None = None,
+        defaults: dict[str, Value] | None = None,
+    ) -> None:
+        self.node = node
+        self.module = module
+        self.env = env
+        self.qualname = qualname
+        self.cls = cls
+        self.self_value = self_value
+        self.defaults = defaults
+        self.wraps: Value | None = None
+
+    def bind(self, value: Value) -> Function:
+        return Function(
+            self.node,
+            self.module,
+            self.env,
+            self.qualname,
+            cls=self.cls,
+            self_value=value,
+            defaults=self.defaults,
+        )
+
+    def __repr__(self) -> str:
+        return f"Function({self.qualname})"
+
+
+class Partial(Value):
+    """`functools.partial(function, *args, **kwargs)`."""
+
+    __slots__ = ("args", "function", "kwargs")
+
+    def __init__(self, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+
+
+class Class(Value):
+    """A class of the project as a value."""
+
+    __slots__ = ("info",)
+
+    def __init__(self, info: ClassInfo) -> None:
+        self.info = info
+
+    def __repr__(self) -> str:
+        return f"Class({self.info.name})"
+
+
+class External(Value):
+    """Something that lives outside the project, by its dotted name; `owner` is set for methods."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, name: str, owner: Value | None = None) -> None:
+        self.name = name
+        self.owner = owner
+
+    def __repr__(self) -> str:
+        return f"External({self.name})"
+
+
+class Module(Value):
+    """A module of the project."""
+
+    __slots__ = ("file",)
+
+    def __init__(self, file: ModuleFile) -> None:
+        self.file = file
+
+
+class Union(Value):
+    """One of several values, at most `MAX_ALTERNATIVES`."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: tuple[Value, ...]) -> None:
+        self.values = values
+
+    def __repr__(self) -> str:
+        return "|".join(map(repr, self.values))
+
+
+NONE = Const(None)
+TRUE = Const(True)
+FALSE = Const(False)
+
+
+def alternatives(value: Value) -> tuple[Value, ...]:
+    """The values that `value` may be."""
+    return value.values if isinstance(value, Union) else (value,)
+
+
+def join(left: Value, right: Value) -> Value:
+    """The value that is either `left` or `right`; too many alternatives become unknown."""
+    if left is right:
+        return left
+    kept: list[Value] = []
+    for value in (*alternatives(left), *alternatives(right)):
+        if not any(same(value, other) for other in kept):
+            kept.append(value)
+    if len(kept) == 1:
+        return kept[0]
+    if len(kept) > MAX_ALTERNATIVES:
+        return Unknown("more than eight alternatives")
+    return Union(tuple(kept))
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """The join of all `values`; `Unknown` when there are none."""
+    joined: Value | None = None
+    for value in values:
+        joined = value if joined is None else join(joined, value)
+    return joined if joined is not None else Unknown("no value")
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether both are certainly the same value, so that a join keeps one of them."""
+    if left is right:
+        return True
+    if isinstance(left, Const) and isinstance(right, Const):
+        return type(left.value) is type(right.value) and left.value == right.value
+    if isinstance(left, Host) and isinstance(right, Host):
+        return left.symbol == right.symbol
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        return left.storage is right.storage and left.stamp == right.stamp and left.kind == right.kind
+    if isinstance(left, Function) and isinstance(right, Function):
+        return left.node is right.node and left.env is right.env and left.self_value is right.self_value
+    if isinstance(left, External) and isinstance(right, External):
+        return left.name == right.name and left.owner is right.owner
+    if isinstance(left, Class) and isinstance(right, Class):
+        return left.info is right.info
+    return isinstance(left, Unknown) and isinstance(right, Unknown) and left.change == right.change
+
+
+def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
+    """Every tensor that `value` is or holds, through containers and unions, not through objects."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Union):
+        for part in value.values:
+            yield from tensors_in(part, depth)
+    elif depth and isinstance(value, Sequence_):
+        for part in value.elements():
+            yield from tensors_in(part, depth - 1)
+    elif depth and isinstance(value, Mapping):
+        for _, part in value.entries():
+            yield from tensors_in(part, depth - 1)
+
+
+def cells_of(value: Value) -> frozenset[Cell]:
+    """The places that a host value was read from."""
+    if isinstance(value, (Const, Host)):
+        return value.cells
+    if isinstance(value, Union):
+        return frozenset().union(*(cells_of(part) for part in value.values))
+    if isinstance(value, Sequence_):
+        return frozenset().union(*(cells_of(part) for part in value.elements()))
+    return NO_CELLS
+
+
+def change_of(value: Value) -> Change:
+    """The most changing part of a host value."""
+    if isinstance(value, Const):
+        return Change.CONSTANT
+    if isinstance(value, (Host, Unknown)):
+        return value.change
+    if isinstance(value, Union):
+        return max(change_of(part) for part in value.values)
+    if isinstance(value, Sequence_):
+        return max((change_of(part) for part in value.elements()), default=Change.CONFIG)
+    return Change.CONFIG
+
+
+def identity_of(value: Value) -> Any:
+    """A hashable identity for dict keys and equality: equal identities are equal values.
+
+    None when nothing is known about equality.
+    """
+    if isinstance(value, Const):
+        try:
+            hash(value.value)
+        except TypeError:
+            return None
+        return ("const", value.value)
+    if isinstance(value, Host):
+        return ("host", value.symbol)
+    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
+        parts = tuple(identity_of(part) for part in value.items)
+        return None if None in parts else ("tuple", parts)
+    if isinstance(value, (Obj, Tensor)):
+        return ("object", value.serial if isinstance(value, Obj) else value.storage.serial)
+    if isinstance(value, Class):
+        return ("class", value.info.qualname)
+    if isinstance(value, External):
+        return ("external", value.name)
+    return None
