@@ -56,7 +56,7 @@ _GAP = rb"(?:[ \t\f]|\\\r?\n)"
 _FOLLOWS = rb"(?=[-+*/%@&|^<> \t\\\r\n=:,])"
 _EQUALS = rb"[-+*/%@&|^<> \t\\\r\n]{0,80}(?<![\s\w]<)(?<![\s\w]>)=(?!=)"
 _ANNOTATED = rb":[^=\n]{1,200}="
-_IN_TUPLE = rb",[^=()\n]{1,200}=(?!=)"
+_IN_TUPLE = rb",[^=()\n]{0,200}(?:\([^()\n]{0,200}\)[^=()\n]{0,200}){0,4}=(?!=)"
 
 
 class _Names:
@@ -70,7 +70,7 @@ class _Names:
         self.definitions = [re.compile(rb"%b%b+(%b)" % (word, _GAP, name)) for word in (b"def", b"class")]
         self.context = re.compile(rb" as [\w.\[\]]{1,200}\.(%b)" % name)
         self.loop = re.compile(rb"for (?:\w{1,80},[ ]?){0,9}\w{1,80}\.(?:\w{1,80}\.){0,9}(%b)" % name)
-        self.setattr = re.compile(rb"setattr(?:__)?\([^\n,]{0,200},\s*[\"'](%b)[\"']" % name)
+        self.setattr = re.compile(rb"setattr(?:__)?\(\s{0,80}[^\n,]{0,200},\s{0,80}[\"'](%b)[\"']" % name)
 
     def defines(self, data: bytes) -> Iterable[bytes]:
         for definition in self.definitions:
@@ -95,21 +95,26 @@ _MOST_LINES = 60
 
 def _bracketed_targets(data: bytes) -> Iterable[bytes]:
     """The lines of bracketed target lists, over one line or several: `(self.a, self.b) = ...`."""
+    previous = 0
     for match in _TUPLE_END.finditer(data):
-        yield from _backwards(data, match.start() + 1, b"(", b")")
+        # No target list reaches back over the end of another: this keeps the whole walk linear.
+        yield from _backwards(data[max(previous, match.end() - _LONGEST_TARGETS) : match.start() + 1], b"()")
+        previous = match.end()
+    previous = 0
     for match in _LIST_END.finditer(data):
         # Nearly all are subscripts or annotations; a list of targets has its line to itself.
         start = data.rfind(b"\n", max(0, match.start() - _LONGEST_TARGETS), match.start()) + 1
         if data[start : match.start() + 1].lstrip()[:1] in (b"[", b"]"):
-            yield from _backwards(data, match.start() + 1, b"[", b"]")
+            yield from _backwards(data[max(previous, start - _LONGEST_TARGETS) : match.start() + 1], b"[]")
+            previous = match.end()
 
 
-def _backwards(data: bytes, end: int, opening: bytes, closing: bytes) -> Iterable[bytes]:
-    """The lines before `end`, last first, back to the one that opens the bracket closed at `end`."""
+def _backwards(data: bytes, brackets: bytes) -> Iterable[bytes]:
+    """The lines of `data`, last first, back to the one that opens the bracket closed at its end."""
     depth = 0
-    for line in reversed(data[max(0, end - _LONGEST_TARGETS) : end].rsplit(b"\n", _MOST_LINES)):
+    for line in reversed(data.rsplit(b"\n", _MOST_LINES)):
         yield line
-        depth += line.count(opening) - line.count(closing)
+        depth += line.count(brackets[:1]) - line.count(brackets[1:])
         if depth >= 0:
             return
 

@@ -84,10 +84,16 @@ def decode(data: bytes, path: Path) -> str:
             return data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
         return data.decode(encoding)
     except (SyntaxError, LookupError, ValueError) as error:
-        raise Unreadable(path, f"cannot be decoded: {_in_words(error)}") from None
+        raise Unreadable(path, f"cannot be decoded: {_in_words(error, data)}") from None
 
 
-def _in_words(error: Exception) -> str:
+def _in_words(error: Exception, data: bytes) -> str:
+    if isinstance(error, SyntaxError) and "missing encoding" in error.msg:
+        # Found in the first two lines, where detect_encoding keeps quiet about the byte.
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as cause:
+            error = cause
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.object[error.start]:#04x} at offset {error.start} is not {error.encoding}"
     if isinstance(error, SyntaxError):

@@ -6,6 +6,7 @@ a process that has threads, and starts in the time of a bare interpreter.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -48,11 +49,12 @@ def _start(share: list[str]) -> subprocess.Popen[bytes] | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        assert worker.stdin is not None
-        worker.stdin.write(json.dumps(share).encode())
-        worker.stdin.close()
-    except (OSError, ValueError):  # no interpreter to start (an embedded one), or it died at once
+    except (OSError, TypeError):  # no interpreter to start: an embedded one does not know its path
         return None
+    # A worker that died at once is noticed where its output is missing.
+    if worker.stdin is not None:
+        with contextlib.suppress(OSError), worker.stdin as pipe:
+            pipe.write(json.dumps(share).encode())
     return worker
 
 
