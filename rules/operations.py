@@ -1,0 +1,251 @@
+"""What PyTorch operations do to a capture and what they return: a table, not code.
+
+The table is `tables/operations.json`, built by `benchmarks/make_operation_tables.py` from the readable
+`tables/*.toml` and from measured rows in `docs/measured`. Names are canonical dotted names: `torch.nonzero`,
+`Tensor.item`, `torch.nn.functional.one_hot`. A method that is also a function shares the function's entry;
+`Tensor.foo_` without an entry of its own is `Tensor.foo` in place.
+
+Whether an effect happens may depend on the call. The caller says which conditions of `CONDITIONS` hold and
+which arguments were given; `Operation.effect_of` answers with the effect, or None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+EFFECTS: Mapping[str, str] = {
+    "scalar-read": "reads one value back to the host (item, int, bool, an index or a bound)",
+    "bulk-read": "copies a tensor to the host and waits for it (cpu, tolist, numpy)",
+    "format": "reads the values to make text (print, str, repr, format)",
+    "dynamic-shape": "the size of the result depends on the data, so the host reads it",
+    "size-read": "reads the data to size the result, which a keyword would have told",
+    "host-compare": "compares tensors and returns a Python bool",
+    "host-data": "copies Python data or pageable memory to the GPU",
+    "sync": "waits for the GPU",
+    "query": "asks the GPU whether work has finished",
+    "host-check": "reads an error code or a validity flag back to the host",
+    "unsupported": "cannot run in a capture for another reason",
+    "rng-state": "touches random state that the capture does not own",
+    "collective-host": "a collective that waits or moves Python objects",
+}
+
+CONDITIONS: Mapping[str, str] = {
+    "tensor-as-number": "an argument named by `numbers` is a tensor on the GPU (or a sequence that holds one)",
+    "tensor-elements": "the data is a Python sequence that holds tensors on the GPU",
+    "tensor-repeats": "argument 1 is a tensor on the GPU",
+    "tensor-std": "the standard deviation is a tensor on the GPU",
+    "one-argument": "only the condition was given",
+    "host-data": "the data is a Python number, sequence or NumPy array",
+    "to-gpu": "the result, or the tensor written to, is on the GPU, and the source is not",
+    "to-cpu": "the result, or the tensor written to, is on the CPU, and the source is on the GPU",
+    "pageable": "the CPU tensor taking part is not pinned",
+    "pinned": "the CPU tensor taking part is pinned",
+    "blocking": "non_blocking is not true",
+    "mask-index": "an index is a boolean or uint8 tensor on the GPU",
+    "cpu-mask-index": "an index is a boolean tensor on the CPU",
+    "tensor-index": "an index is an integer tensor on the GPU with one dimension or more",
+    "scalar-index": "an index or a slice bound is a 0-d integer tensor on the GPU",
+    "cpu-index": "an index is an integer tensor on the CPU with one dimension or more",
+    "list-index": "an index is a list, a range or a NumPy array",
+    "single-element": "the index selects one element, so that the target is 0-d",
+    "number-value": "the value written is a Python number or a 0-d tensor on the CPU",
+    "cpu-value": "the value written is a tensor on the CPU with one dimension or more",
+    "tensor-value": "the value written is a tensor on the GPU",
+    "cpu-scalar": "an operand is a 0-d tensor on the CPU",
+    "error-check": "a checking option is on (check_errors, error_if_nonfinite, validate_args not false)",
+    "spectral-order": "the order of the norm needs singular values (2, -2, 'nuc')",
+    "not-capturable": "the optimizer was built without capturable=True",
+    "own-generator": "generator= is given and is not known to be registered with the graph",
+    "jagged-layout": "layout=torch.jagged is given",
+    "uncaptured-source": "the event or stream waited for has not joined the capture",
+}
+
+RESULTS: Mapping[str, str] = {
+    "fresh": "a new tensor",
+    "view": "an alias of argument 0",
+    "maybe-view": "argument 0 or an alias where nothing has to change, else a new tensor",
+    "views": "a sequence of aliases of argument 0",
+    "inplace": "argument 0, modified",
+    "tuple": "a tuple of new tensors, of unknown length",
+    "tuple:N": "a tuple of N new tensors (tuple:2, tuple:3, ...)",
+    "host-bool": "a Python bool read from, or computed by, the operation",
+    "host-int": "a Python int",
+    "host-float": "a Python float",
+    "host-complex": "a Python complex number",
+    "host-number": "a Python number",
+    "host-list": "a Python list of numbers",
+    "host-str": "a string",
+    "numpy": "a NumPy array",
+    "shape": "host numbers that describe the shape (size, dim, stride, numel)",
+    "host-meta": "host facts about the tensor that need no data (dtype, device, data_ptr, is_contiguous)",
+    "none": "nothing",
+    "object": "another Python object (a stream, an event, a generator, a handle)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing that an operation may do to a capture, and when.
+
+    Without `always` it needs a tensor on the captured device among its arguments.
+    """
+
+    kind: str
+    when: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    unless_positional: tuple[tuple[str, int], ...] = ()
+    always: bool = False
+    evidence: tuple[str, ...] = ()
+    source: str = ""
+
+    def applies(self, holds: Collection[str], given: Collection[str] = (), positionals: int = 0) -> bool:
+        """Whether it happens in a call with these conditions, keywords and number of positional arguments.
+
+        `positionals` counts as the function form does: the tensor of a method call is the first one.
+        """
+        if any(condition not in holds for condition in self.when):
+            return False
+        named = set(given) | {name for name, index in self.unless_positional if index < positionals}
+        return not self.unless or any(name not in named for name in self.unless)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The facts about one operation. Positions count the tensor of a method call as argument 0."""
+
+    name: str
+    effects: tuple[Effect, ...] = ()
+    result: str = "fresh"
+    with_dim: str = ""  # the result when a dimension is given, where it differs (max, min, median, mode)
+    reduces: str = ""  # "always" or "without-dim": the result is 0-d
+    dtype: str = "same"  # "bool", "int", "float", "complex", "argument" or "same"
+    device: str = "same"  # "cpu", "cuda", "argument" or "same"
+    numbers: tuple[int | str, ...] = ()  # positions and keywords that must be Python numbers
+    numbers_from: int | None = None  # every position from here on must be a Python number
+    factory: bool = False
+    random: bool = False
+    warmup: bool = False  # a library handle or workspace is made at the first use
+    evidence: tuple[str, ...] = field(default=(), repr=False)  # rows in which it was captured
+
+    @property
+    def effect(self) -> str:
+        """The kind of the effect that needs no condition, or "none"."""
+        return next((e.kind for e in self.effects if not e.when and not e.unless), "none")
+
+    def effect_of(
+        self, holds: Collection[str] = (), given: Collection[str] = (), positionals: int = 0
+    ) -> Effect | None:
+        """The first effect that happens in such a call."""
+        return next((e for e in self.effects if e.applies(holds, given, positionals)), None)
+
+    def takes_number(self, argument: int | str) -> bool:
+        """Whether the argument at this position, or of this name, must be a Python number."""
+        if argument in self.numbers:
+            return True
+        return isinstance(argument, int) and self.numbers_from is not None and argument >= self.numbers_from
+
+
+_TABLE = Path(__file__).parent / "tables" / "operations.json"
+
+# Namespaces in which a name without an entry still is an operation on tensors.
+_TENSOR_NAMESPACES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
+
+
+@cache
+def _raw() -> dict[str, dict[str, Any]]:
+    table: dict[str, dict[str, Any]] = json.loads(_TABLE.read_text(encoding="utf-8"))["operations"]
+    return table
+
+
+@cache
+def lookup(name: str) -> Operation | None:
+    """The entry for a canonical dotted name, or None when the table has none."""
+    name = name.removeprefix("torch.") if name.startswith("torch.Tensor.") else name
+    table = _raw()
+    if name in table:
+        raw = table[name]
+        if "alias" in raw:
+            target = lookup(raw["alias"])
+            return target and replace(target, name=name)
+        return _operation(name, raw)
+    owner, _, last = name.rpartition(".")
+    if owner == "Tensor":
+        if f"torch.{last}" in table:
+            found = lookup(f"torch.{last}")
+            return found and replace(found, name=name)
+        if _in_place(last):
+            base = lookup(f"Tensor.{last[:-1]}")
+            return base and replace(base, name=name, result="inplace", with_dim="", reduces="", dtype="same")
+    if owner in ("torch", "torch.nn.functional") and _in_place(last):
+        base = lookup(f"{owner}.{last[:-1]}")
+        return base and replace(base, name=name, result="inplace", with_dim="", reduces="", dtype="same")
+    if owner == "math":
+        return lookup("math.*") and replace(_known("math.*"), name=name)
+    if owner in ("torch.optim", "torch.distributions") and f"{owner}.*" in table:
+        return replace(_known(f"{owner}.*"), name=name)
+    return None
+
+
+def method(name: str) -> Operation:
+    """The tensor method of this name; one without an entry returns a new tensor, or is in place."""
+    found = lookup(f"Tensor.{name}")
+    return found or Operation(f"Tensor.{name}", result="inplace" if _in_place(name) else "fresh")
+
+
+def attribute(name: str) -> Operation | None:
+    """The tensor attribute of this name (`T`, `shape`, `grad`, `data`), or None."""
+    return lookup(f"Tensor.{name}")
+
+
+def function(dotted: str) -> Operation | None:
+    """The function of this name; one without an entry is a plain operation where its module holds tensor
+    operations only (`torch.foo`), and None elsewhere (`torch.cuda.foo`, `torch.utils.foo`)."""
+    found = lookup(dotted)
+    if found is not None:
+        return found
+    owner, _, last = dotted.rpartition(".")
+    if owner in _TENSOR_NAMESPACES and last[:1].islower() and f"{owner}.{last}" not in _TENSOR_NAMESPACES:
+        return Operation(dotted, result="inplace" if _in_place(last) else "fresh")
+    return None
+
+
+def names() -> Collection[str]:
+    """Every name that has an entry."""
+    return _raw().keys()
+
+
+def _known(name: str) -> Operation:
+    found = lookup(name)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def _in_place(name: str) -> bool:
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _operation(name: str, raw: Mapping[str, Any]) -> Operation:
+    values = dict(raw)
+    effects = tuple(_effect(e) for e in values.pop("effects", ()))
+    for key in ("numbers", "evidence"):
+        if key in values:
+            values[key] = tuple(values[key])
+    return Operation(name, effects, **values)
+
+
+def _effect(raw: Mapping[str, Any]) -> Effect:
+    return Effect(
+        kind=raw["kind"],
+        when=tuple(raw.get("when", ())),
+        unless=tuple(raw.get("unless", ())),
+        unless_positional=tuple(raw.get("unless_positional", {}).items()),
+        always=raw.get("always", False),
+        evidence=tuple(raw.get("evidence", ())),
+        source=raw.get("source", ""),
+    )
