@@ -127,11 +127,11 @@ class Project:
 
     def defining(self, name: str) -> list[ModuleFile]:
         """The modules of all files with a `def` or `class` of this name, at any depth."""
-        return self._parse_all(self._definers.get(name, ()))
+        return self._parse_all(path for path in self._paths if name in self._scanned[path].scan.defines)
 
     def writing(self, field: str) -> list[ModuleFile]:
         """The modules of all files that assign an attribute of this name."""
-        return self._parse_all(self._writers.get(field, ()))
+        return self._parse_all(path for path in self._paths if field in self._scanned[path].scan.writes)
 
     def mentioning(self, *names: str) -> list[ModuleFile]:
         """The modules of all files that hold any of the names as a whole word."""
@@ -149,14 +149,6 @@ class Project:
     def _mentions(self) -> Mentions:
         return Mentions(map(_bytes_or_nothing, self._paths))
 
-    @cached_property
-    def _definers(self) -> dict[str, list[str]]:
-        return _by_name((path, self._scanned[path].scan.defines) for path in self._paths)
-
-    @cached_property
-    def _writers(self) -> dict[str, list[str]]:
-        return _by_name((path, self._scanned[path].scan.writes) for path in self._paths)
-
 
 def _path_order(path: str) -> list[str]:
     return path.split(os.sep)
@@ -167,11 +159,3 @@ def _bytes_or_nothing(path: str) -> bytes:
         return inventory.read(path)
     except Unreadable:
         return b""
-
-
-def _by_name(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
-    index: dict[str, list[str]] = {}
-    for path, names in rows:
-        for name in names:
-            index.setdefault(name, []).append(path)
-    return index

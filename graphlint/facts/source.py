@@ -8,6 +8,7 @@ import contextlib
 import gc
 import io
 import re
+import sys
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from graphlint.finding import Span
 
+_DEEPEST_TREE = 3000  # about what Python 3.11 and 3.12 accept
 # The line ends of Python's tokenizer: `str.splitlines` knows more (form feed, U+2028) and would shift lines.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -124,11 +126,23 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _of_bounded_depth(tree: ast.Module) -> ast.Module:
+    """`tree`, or RecursionError: Python 3.10 builds trees of any depth, later versions do not."""
+    if sys.version_info >= (3, 11):
+        return tree
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST_TREE):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return tree
+    raise RecursionError
+
+
 def _tree(path: Path, text: str) -> ast.Module:
     try:
         with warnings.catch_warnings(), _no_collection():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return _of_bounded_depth(ast.parse(text))
     except (RecursionError, MemoryError):
         reason = "nested too deeply"
     except SyntaxError as error:
