@@ -1,13 +1,13 @@
 """Build `rules/tables/operations.json` from the hand-written tables and from measurements.
 
-    python benchmarks/make_operation_tables.py collect RAW_FOLDER   raw results -> docs/measured/rows/*.jsonl
-    python benchmarks/make_operation_tables.py results              run torch on the CPU -> rules/tables/results.toml
-    python benchmarks/make_operation_tables.py build [--check]      tables and rows -> rules/tables/operations.json
+    make_operation_tables.py collect RAW_FOLDER   raw results -> docs/measured/rows/*.jsonl
+    make_operation_tables.py results              run torch on the CPU -> rules/tables/results.toml
+    make_operation_tables.py build [--check]      tables and rows -> rules/tables/operations.json
 
 `build` needs the standard library only (tomli on Python 3.10). It reads every measured expression the way a
 linter would (`Reader`), asks the tables whether a capture of it fails, compares that with what happened, and
-writes the ids of the rows that bear an effect out beside that effect. It fails when a table and a row disagree,
-unless `EXCEPTIONS` says why, and when an effect rests on nothing.
+writes the ids of the rows that bear an effect out beside that effect. It fails when a table and a row
+disagree, unless `EXCEPTIONS` says why, and when an effect rests on nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS = ROOT / "docs" / "measured" / "rows"
 HEADER = {"torch": "2.11.0+cu130", "machine": "one NVIDIA H200", "results": "torch 2.13.0, CPU"}
 
 sys.path.insert(0, str(ROOT))
-from rules import operations as model  # noqa: E402
+from graphlint.rules import operations as model  # noqa: E402
 
 # ------------------------------------------------------------------------------------------------ rows
 
@@ -64,7 +64,12 @@ def collect(folder: Path) -> None:
         write(
             "nccl",
             [
-                {"id": f"nccl:{r['scenario']}", "src": "", "failed": "RAISED" in r["rank0"], "error": r["rank0"][:160]}
+                {
+                    "id": f"nccl:{r['scenario']}",
+                    "src": "",
+                    "failed": "RAISED" in r["rank0"],
+                    "error": r["rank0"][:160],
+                }
                 for r in raw
             ],
         )
@@ -74,8 +79,12 @@ def collect(folder: Path) -> None:
 
 
 def compact(name: str, raw: dict[str, Any]) -> dict[str, Any]:
-    row = {"id": f"{name}:{raw['op']}", "src": raw.get("src", raw["op"]), "failed": raw.get("capture") != "ok"}
-    words = raw.get("eager_error") and "eager: " + raw["eager_error"] or (raw.get("errors") or [""])[-1]
+    row = {
+        "id": f"{name}:{raw['op']}",
+        "src": raw.get("src", raw["op"]),
+        "failed": raw.get("capture") != "ok",
+    }
+    words = (raw.get("eager_error") and "eager: " + raw["eager_error"]) or (raw.get("errors") or [""])[-1]
     if raw.get("capture") == "process died":
         words = "process died"
     if words:
@@ -89,7 +98,9 @@ def compact_scenario(raw: dict[str, Any]) -> dict[str, Any]:
     failed = not raw["cap_global"].startswith("ok")
     row = {"id": f"scenarios:{raw['name']}", "src": "", "failed": failed}
     if failed:
-        row["error"] = ("eager: " if "eager" in raw else "") + raw["cap_global"].removeprefix("FAIL inner=[")[:160]
+        row["error"] = ("eager: " if "eager" in raw else "") + raw["cap_global"].removeprefix("FAIL inner=[")[
+            :160
+        ]
     if "sync" in raw:
         row["sync"] = "synchronizing" in raw["sync"]
     return row
@@ -105,7 +116,7 @@ def write(name: str, lines: list[dict[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Value:
-    """What is known of a value in an expression. `place`: gpu, pinned, pageable, or host for what is no tensor."""
+    """What is known of a value in an expression. `place`: gpu, pinned, pageable, or host for no tensor."""
 
     place: str = "host"
     kind: str = "float"
@@ -133,19 +144,51 @@ def named(path: str) -> Value:
 
 
 NAMES: dict[str, Value] = {
-    "x": gpu("float", 2), "v": gpu("float", 1), "s": gpu("float", 0), "n": gpu("int", 0), "i": gpu("int", 1),
-    "m": gpu("bool", 1), "sq": gpu("float", 2), "k": gpu("float", 4), "d": gpu("float", 3), "pad": gpu("bool", 2),
-    "c": Value("pinned", "float", 1), "h": Value("pageable", "float", 1), "hi": Value("pageable", "int", 1),
-    "hm": Value("pageable", "bool", 1), "h0": Value("pageable", "float", 0), "np": named("numpy"),
-    "F": named("torch.nn.functional"), "nn": named("torch.nn"), "cuda": Value(literal="cuda"),
-    "event": named("torch.cuda.Event:old"), "event2": named("torch.cuda.Event:old"),
-    "_oldev": named("torch.cuda.Event:old"), "side": named("torch.cuda.Stream:other"),
-    "_g0": named("torch.cuda.CUDAGraph:"), "gen": named("torch.Generator:"), "lin": named("module"),
+    "x": gpu("float", 2),
+    "v": gpu("float", 1),
+    "s": gpu("float", 0),
+    "n": gpu("int", 0),
+    "i": gpu("int", 1),
+    "m": gpu("bool", 1),
+    "sq": gpu("float", 2),
+    "k": gpu("float", 4),
+    "d": gpu("float", 3),
+    "pad": gpu("bool", 2),
+    "c": Value("pinned", "float", 1),
+    "h": Value("pageable", "float", 1),
+    "hi": Value("pageable", "int", 1),
+    "hm": Value("pageable", "bool", 1),
+    "h0": Value("pageable", "float", 0),
+    "np": named("numpy"),
+    "F": named("torch.nn.functional"),
+    "nn": named("torch.nn"),
+    "cuda": Value(literal="cuda"),
+    "event": named("torch.cuda.Event:old"),
+    "event2": named("torch.cuda.Event:old"),
+    "_oldev": named("torch.cuda.Event:old"),
+    "side": named("torch.cuda.Stream:other"),
+    "_g0": named("torch.cuda.CUDAGraph:"),
+    "gen": named("torch.Generator:"),
+    "lin": named("module"),
     "params": Value(items=(gpu("float", 2),), sequence="list"),
-}  # fmt: skip
-for _name in ("adam", "adamw", "rmsprop", "adadelta", "nadam", "adamax", "radam", "rprop", "asgd"):
-    NAMES[_name] = named(f"torch.optim.{ {'adam': 'Adam', 'adamw': 'AdamW', 'rmsprop': 'RMSprop', 'adadelta': 'Adadelta', 'nadam': 'NAdam', 'adamax': 'Adamax', 'radam': 'RAdam', 'rprop': 'Rprop', 'asgd': 'ASGD'}[_name] }:")  # fmt: skip  # noqa: E501
-BUILTINS = {"any", "all", "max", "min", "sorted", "print", "range", "round", "sum", "len", "hash", "abs", "pow"}
+}
+OPTIMIZERS = ("Adam", "AdamW", "RMSprop", "Adadelta", "NAdam", "Adamax", "RAdam", "Rprop", "ASGD")
+NAMES |= {name.lower(): named(f"torch.optim.{name}:") for name in OPTIMIZERS}
+BUILTINS = {
+    "any",
+    "all",
+    "max",
+    "min",
+    "sorted",
+    "print",
+    "range",
+    "round",
+    "sum",
+    "len",
+    "hash",
+    "abs",
+    "pow",
+}
 CONVERSIONS = {"bool": "__bool__", "int": "__int__", "float": "__float__", "complex": "__complex__",
                "str": "__str__", "repr": "__repr__"}  # fmt: skip
 OBJECTS = {
@@ -200,18 +243,26 @@ class Reader:
                 if isinstance(op, ast.MatMult):
                     return replace(one, ndim=2)
                 both = [t for t in (one, two) if t.tensor]
-                return max(both, key=lambda t: (t.place == "gpu", t.ndim or 0)) if both else Value(sequence=one.sequence)
+                return (
+                    max(both, key=lambda t: (t.place == "gpu", t.ndim or 0))
+                    if both
+                    else Value(sequence=one.sequence)
+                )
             case ast.UnaryOp(op, operand):
                 inner = self.value(operand)
                 if isinstance(op, ast.Not):
                     self.truth(inner)
                     return Value()
-                return inner if inner.tensor or not isinstance(inner.literal, int) else Value(literal=-inner.literal)
+                return (
+                    inner
+                    if inner.tensor or not isinstance(inner.literal, int)
+                    else Value(literal=-inner.literal)
+                )
             case ast.BoolOp(_, parts):
                 for part in parts[:-1]:
                     self.truth(self.value(part))
                 return self.value(parts[-1])
-            case ast.IfExp(test, body, orelse):
+            case ast.IfExp(test, body):
                 self.truth(self.value(test))
                 return self.value(body)
             case ast.Compare(left, [op], [right]):
@@ -221,7 +272,11 @@ class Reader:
                 if isinstance(op, (ast.In, ast.NotIn)):
                     if two.tensor:
                         self.method(two, "__contains__", [one], {})
-                    elif one.gpu and two.items and not any(t.literal is None and not t.tensor for t in two.items):
+                    elif (
+                        one.gpu
+                        and two.items
+                        and not any(t.literal is None and not t.tensor for t in two.items)
+                    ):
                         self.truth(one)
                     return Value()
                 both = [t for t in (one, two) if t.tensor]
@@ -298,7 +353,9 @@ class Reader:
             return Value(items=tuple(arguments), sequence="slice", literal=None)
         if name == "_on" and len(node.args) == 2:
             return self.value(node.args[1])
-        return self.function(callee.path, arguments, {k.arg: self.value(k.value) for k in node.keywords if k.arg})
+        return self.function(
+            callee.path, arguments, {k.arg: self.value(k.value) for k in node.keywords if k.arg}
+        )
 
     def object(self, kind: str, rest: str, arguments: list[Value]) -> Value:
         state, _, name = rest.partition(".")
@@ -306,7 +363,7 @@ class Reader:
             self.apply(kind, {"not-capturable"}, [], {}, True)
             return Value()
         source = arguments[0].path if arguments else ""
-        waits = name == "wait" and state == "old" or source.endswith((":old", ":other"))
+        waits = (name == "wait" and state == "old") or source.endswith((":old", ":other"))
         self.apply(f"{kind}.{name}", {"uncaptured-source"} if waits else set(), arguments, {}, False)
         return Value()
 
@@ -343,9 +400,12 @@ class Reader:
 
     def conditions(self, name: str, arguments: list[Value], keywords: dict[str, Value]) -> set[str]:
         holds = set()
-        entry = (model.method(name[7:]) if name.startswith("Tensor.") else model.function(name)) or model.Operation(name)
+        entry = (
+            model.method(name[7:]) if name.startswith("Tensor.") else model.function(name)
+        ) or model.Operation(name)
         last = name.rpartition(".")[2].rstrip("_")
-        for position, argument in (*enumerate(arguments), *keywords.items()):
+        passed: list[tuple[int | str, Value]] = [*enumerate(arguments), *keywords.items()]
+        for position, argument in passed:
             if argument.gpu and entry.takes_number(position):
                 holds.add("tensor-as-number")
         second = arguments[1] if len(arguments) > 1 else Value()
@@ -435,10 +495,17 @@ class Reader:
         return replace(owner, ndim=None if owner.ndim is None else max(owner.ndim - gone, 0))
 
     def apply(
-        self, name: str, holds: set[str], arguments: list[Value], keywords: dict[str, Value], gpu: bool | None = None
+        self,
+        name: str,
+        holds: set[str],
+        arguments: list[Value],
+        keywords: dict[str, Value],
+        gpu: bool | None = None,
     ) -> Value:
         last = name.rpartition(".")[2]
-        entry = model.method(last) if name.startswith("Tensor.") else model.function(name) or model.lookup(name)
+        entry = (
+            model.method(last) if name.startswith("Tensor.") else model.function(name) or model.lookup(name)
+        )
         self.called.append(name)
         subject = arguments[0] if arguments else Value()
         everything = (*arguments, *keywords.values())
@@ -458,7 +525,7 @@ class Reader:
             place = ""
         if place == "" and entry.factory:
             place = subject.place if name.startswith("Tensor.") or last.endswith("_like") else "pageable"
-        if entry.factory and keywords.get("pin_memory", Value()).literal or last == "pin_memory":
+        if (entry.factory and keywords.get("pin_memory", Value()).literal) or last == "pin_memory":
             place = "pinned"
         if entry.result.startswith(("host", "shape", "none", "numpy", "object")):
             return Value(sequence="list" if entry.result == "host-list" else "")
@@ -471,7 +538,7 @@ class Reader:
             ndim = len(first.items) if first.items is not None and last not in ("tensor", "as_tensor") else 1
             if last in ("tensor", "as_tensor") and first.items is None:
                 ndim = first.ndim or 0
-        if entry.reduces == "always" or entry.reduces and len(arguments) == 1:
+        if entry.reduces == "always" or (entry.reduces and len(arguments) == 1):
             ndim = 0
         gpu_place = "gpu" if any(a.gpu for a in everything) else subject.place
         return Value(place or gpu_place, kind, ndim)
@@ -488,7 +555,9 @@ def destination(last: str, arguments: list[Value], keywords: dict[str, Value]) -
             return "gpu" if argument.literal == "cuda" else "pageable"
         if last == "to" and argument.tensor:
             return "gpu" if argument.gpu else "pageable"
-        if last == "type" and (argument.path == "torch.cuda.FloatTensor" or argument.literal == "torch.FloatTensor"):
+        if last == "type" and (
+            argument.path == "torch.cuda.FloatTensor" or argument.literal == "torch.FloatTensor"
+        ):
             return "gpu" if "cuda" in argument.path else "pageable"
     return ""
 
@@ -498,10 +567,10 @@ def destination(last: str, arguments: list[Value], keywords: dict[str, Value]) -
 
 def build() -> dict[str, dict[str, Any]]:
     """The merged table without evidence."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:
-        import tomli as tomllib  # type: ignore[no-redef]
+    else:
+        import tomli as tomllib
     table: dict[str, dict[str, Any]] = {}
     # What a person wrote goes over what a run on the CPU showed.
     for path in sorted(TABLES.glob("*.toml"), key=lambda p: (p.name != "results.toml", p.name)):
@@ -551,7 +620,9 @@ def with_evidence(table: dict[str, dict[str, Any]]) -> tuple[dict[str, dict[str,
     evidence: dict[tuple[str, int], list[str]] = {}
     for row, found, called in readings():
         if row.failed != bool(found):
-            problems.append(f"{row.id}: {'failed' if row.failed else 'captured'}, the tables say {found}; {row.src}")
+            problems.append(
+                f"{row.id}: {'failed' if row.failed else 'captured'}, the tables say {found}; {row.src}"
+            )
             continue
         for name, effect in found[:1]:
             owner = owner_of(name, table)
@@ -595,12 +666,49 @@ def dump(table: dict[str, dict[str, Any]]) -> str:
 
 # ------------------------------------------------------------------------------------------------ results
 
+# Not run: they change global state, need another device, or are described by hand.
 SKIP = {
-    "Tensor": {"apply_", "map_", "map2_", "backward", "set_", "share_memory_", "cuda", "cpu", "to", "type", "xpu", "ipu",
-               "hpu", "mtia", "register_hook", "register_post_accumulate_grad_hook", "module_load", "resize_as_sparse_"},
-    "torch": {"save", "load", "compile", "cond", "while_loop", "set_default_device", "asarray", "tensor", "as_tensor",
-              "broadcast_shapes", "from_numpy", "frombuffer", "from_file", "rand", "randn", "empty", "zeros", "ones"},
-}  # fmt: skip
+    "Tensor": {
+        "apply_",
+        "map_",
+        "map2_",
+        "backward",
+        "set_",
+        "share_memory_",
+        "cuda",
+        "cpu",
+        "to",
+        "type",
+        "xpu",
+        "ipu",
+        "hpu",
+        "mtia",
+        "register_hook",
+        "module_load",
+        "register_post_accumulate_grad_hook",
+        "resize_as_sparse_",
+    },
+    "torch": {
+        "save",
+        "load",
+        "compile",
+        "cond",
+        "while_loop",
+        "set_default_device",
+        "asarray",
+        "tensor",
+        "as_tensor",
+        "broadcast_shapes",
+        "from_numpy",
+        "frombuffer",
+        "from_file",
+        "rand",
+        "randn",
+        "empty",
+        "zeros",
+        "ones",
+    },
+}
 
 
 def results() -> str:
@@ -615,7 +723,9 @@ def results() -> str:
         for function in group:
             name = resolve_name(function)
             if name and name.split(".")[0] == "torch":
-                functions[name.replace("torch.Tensor.", "Tensor.").replace("torch.functional.", "torch.")] = function
+                functions[name.replace("torch.Tensor.", "Tensor.").replace("torch.functional.", "torch.")] = (
+                    function
+                )
     for name in dir(torch.Tensor):
         if not name.startswith("_") and callable(getattr(torch.Tensor, name)):
             functions.setdefault(f"Tensor.{name}", getattr(torch.Tensor, name))
@@ -623,7 +733,14 @@ def results() -> str:
             functions.setdefault(f"Tensor.{name}", lambda t, name=name: getattr(t, name))
     for name, function in sorted(functions.items()):
         owner, _, last = name.rpartition(".")
-        if owner not in ("Tensor", "torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft"):
+        if owner not in (
+            "Tensor",
+            "torch",
+            "torch.nn.functional",
+            "torch.linalg",
+            "torch.special",
+            "torch.fft",
+        ):
             continue
         if last.startswith("_") or last in SKIP.get(owner, ()):
             continue
@@ -638,9 +755,13 @@ def results() -> str:
     groups: dict[str, list[str]] = {}
     for name, facts in seen.items():
         groups.setdefault(json.dumps(facts, sort_keys=True), []).append(name)
-    text = ["# What torch operations return: seen by running them on small CPU tensors (torch " + torch.__version__ + ").",
-            "# Generated by benchmarks/make_operation_tables.py results. Operations that return one new tensor of the",
-            "# dtype of their argument have no line."]  # fmt: skip
+    text = [
+        "# What torch operations return: seen by running them on small CPU tensors (torch "
+        + torch.__version__
+        + ").",
+        "# Generated by benchmarks/make_operation_tables.py results. Operations that return one new tensor",
+        "# of the dtype of their argument have no line.",
+    ]
     for facts_text, members in sorted(groups.items()):
         text += ["", "[[facts]]", *(f"{k} = {json.dumps(v)}" for k, v in json.loads(facts_text).items())]
         text += ["operations = [", *(f'    "{m}",' for m in sorted(members)), "]"]
@@ -654,16 +775,50 @@ def observe(function: Callable[..., Any], last: str) -> dict[str, str]:
     def inputs() -> list[Any]:
         square = torch.rand(4, 4) + torch.eye(4) * 4
         whole = torch.arange(16).reshape(4, 4)
-        return [square, square.clone().t(), whole, torch.rand(4), torch.rand(2, 4, 4), torch.rand(1, 4, 1), square > 1,
-                torch.rand(4, 4, dtype=torch.complex64), torch.rand(1, 1, 4, 4)]  # fmt: skip
+        return [
+            square,
+            square.clone().t(),
+            whole,
+            torch.rand(4),
+            torch.rand(2, 4, 4),
+            torch.rand(1, 4, 1),
+            square > 1,
+            torch.rand(4, 4, dtype=torch.complex64),
+            torch.rand(1, 1, 4, 4),
+        ]
 
     extra: list[tuple[Any, ...]] = [
-        (), (0,), (1,), (torch.rand(4, 4),), (0, 1), (torch.tensor([0, 1]),), (0, torch.tensor([0, 1])),
-        (torch.rand(4, 4) > 0.5,), (torch.rand(4, 4), torch.rand(4, 4)), (0, 0, 2), (0.5,), (2, 2), (-1,), ((4, 4),),
-        (torch.rand(4, 4) > 0.5, 1.0), (0, torch.zeros(4, 4, dtype=torch.long), torch.rand(4, 4)), (4,), ([1, 1, 0],),
-        (0, torch.zeros(4, 4, dtype=torch.long)), (torch.float32,), (0, 0), (0, 2, 1), ((16,),), ((4,),), ((2, 8),), (1, -1),
-        (1, (2, 2)), (0, torch.tensor([0, 1]), 1.0), (torch.zeros(4, dtype=torch.long),), ((1, 1),),
-    ]  # fmt: skip
+        (),
+        (0,),
+        (1,),
+        (torch.rand(4, 4),),
+        (0, 1),
+        (torch.tensor([0, 1]),),
+        (0, torch.tensor([0, 1])),
+        (torch.rand(4, 4) > 0.5,),
+        (torch.rand(4, 4), torch.rand(4, 4)),
+        (0, 0, 2),
+        (0.5,),
+        (2, 2),
+        (-1,),
+        ((4, 4),),
+        (torch.rand(4, 4) > 0.5, 1.0),
+        (0, torch.zeros(4, 4, dtype=torch.long), torch.rand(4, 4)),
+        (4,),
+        ([1, 1, 0],),
+        (0, torch.zeros(4, 4, dtype=torch.long)),
+        (torch.float32,),
+        (0, 0),
+        (0, 2, 1),
+        ((16,),),
+        ((4,),),
+        ((2, 8),),
+        (1, -1),
+        (1, (2, 2)),
+        (0, torch.tensor([0, 1]), 1.0),
+        (torch.zeros(4, dtype=torch.long),),
+        ((1, 1),),
+    ]
     kinds: set[str] = set()
     reduced: dict[str, set[str]] = {"bare": set(), "dim": set()}
     ndims: dict[str, set[bool]] = {"bare": set(), "dim": set()}
@@ -676,14 +831,20 @@ def observe(function: Callable[..., Any], last: str) -> dict[str, str]:
             before = (argument.data_ptr(), argument.dtype, argument.ndim)
             try:
                 out = function(argument, *passed)
-            except Exception:  # noqa: BLE001 - wrong arguments: try the next ones
+            except Exception:
                 continue
             if isinstance(out, torch.Tensor) and not out.numel():
                 continue  # an empty result aliases nothing and proves nothing
             answers += 1
             kind = kind_of(out, argument, before[0])
             kinds.add(kind)
-            shape = "bare" if not arguments else "dim" if len(arguments) == 1 and type(arguments[0]) is int else ""
+            shape = (
+                "bare"
+                if not arguments
+                else "dim"
+                if len(arguments) == 1 and type(arguments[0]) is int
+                else ""
+            )
             if shape:
                 reduced[shape].add(kind)
                 if isinstance(out, torch.Tensor) and before[2]:
@@ -709,23 +870,33 @@ def observe(function: Callable[..., Any], last: str) -> dict[str, str]:
         facts["with_dim"] = next(k for k in sorted(reduced["dim"]) if k.startswith("tuple"))
     elif any(k.startswith(("tuple", "views")) for k in kinds):
         tuples = {k for k in kinds if k.startswith(("tuple", "views"))}
-        facts["result"] = tuples.pop() if len(tuples) == 1 and len(kinds) == 1 else "views" if "views" in kinds else "tuple"
+        facts["result"] = (
+            tuples.pop() if len(tuples) == 1 and len(kinds) == 1 else "views" if "views" in kinds else "tuple"
+        )
     if facts.get("result", "fresh") == "fresh" and ndims["bare"] == {True}:
         facts["reduces"] = "without-dim" if False in ndims["dim"] or "with_dim" in facts else "always"
     if facts.get("result", "fresh") not in ("view", "inplace", "views"):
         if all(d.endswith(">bool") for d in dtypes) and dtypes:
             facts["dtype"] = "bool"
-        elif dtypes and all(d.endswith(">int") for d in dtypes) and any(d.startswith("float") for d in dtypes):
+        elif (
+            dtypes and all(d.endswith(">int") for d in dtypes) and any(d.startswith("float") for d in dtypes)
+        ):
             facts["dtype"] = "int"
         elif "int>float" in dtypes and "int>int" not in dtypes and "float>int" not in dtypes:
             facts["dtype"] = "float"
-        elif dtypes and all(d.endswith(">complex") for d in dtypes) and any(d.startswith("float") for d in dtypes):
+        elif (
+            dtypes
+            and all(d.endswith(">complex") for d in dtypes)
+            and any(d.startswith("float") for d in dtypes)
+        ):
             facts["dtype"] = "complex"
     return facts
 
 
 def family(dtype: Any) -> str:
-    return "bool" if str(dtype) == "torch.bool" else "float" if dtype.is_floating_point else "complex" if dtype.is_complex else "int"  # fmt: skip  # noqa: E501
+    if str(dtype) == "torch.bool":
+        return "bool"
+    return "float" if dtype.is_floating_point else "complex" if dtype.is_complex else "int"
 
 
 def kind_of(out: Any, argument: Any, address: int) -> str:

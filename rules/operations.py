@@ -35,7 +35,7 @@ EFFECTS: Mapping[str, str] = {
 }
 
 CONDITIONS: Mapping[str, str] = {
-    "tensor-as-number": "an argument named by `numbers` is a tensor on the GPU (or a sequence that holds one)",
+    "tensor-as-number": "an argument named by `numbers` is a tensor on the GPU, or holds one",
     "tensor-elements": "the data is a Python sequence that holds tensors on the GPU",
     "tensor-repeats": "argument 1 is a tensor on the GPU",
     "tensor-std": "the standard deviation is a tensor on the GPU",
@@ -236,6 +236,8 @@ def _operation(name: str, raw: Mapping[str, Any]) -> Operation:
     for key in ("numbers", "evidence"):
         if key in values:
             values[key] = tuple(values[key])
+    if _in_place(name):
+        values.setdefault("result", "inplace")
     return Operation(name, effects, **values)
 
 
