@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphlint.finding import Level
+from graphlint.finding import Confidence, Hop, Level
+
+if TYPE_CHECKING:
+    from graphlint.analysis.events import Event
+    from graphlint.analysis.frames import Place
 
 HAZARDS = (
     "rebind-static-input",
@@ -32,6 +38,18 @@ HAZARDS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a rule says of an event: where, what, how sure; level and chain default to the event's."""
+
+    place: Place
+    message: str
+    confidence: Confidence = Confidence.DEFINITE
+    level: Level | None = None
+    chain: tuple[Hop, ...] = ()
+    help: str = ""
+
+
 class Rule:
     """A hazard of the catalogue: permanent `code`, kebab-case `name`, family, default level, one sentence.
 
@@ -44,6 +62,15 @@ class Rule:
     hazard: ClassVar[str]
     level: ClassVar[Level]
     summary: ClassVar[str]
+    subscribes: ClassVar[tuple[type[Event], ...]] = ()
+
+    def on(self, event: Any) -> Iterator[Report]:
+        """Judge one event of a subscribed kind; events of one root come in the program's order."""
+        return iter(())
+
+    def at_end(self) -> Iterator[Report]:
+        """Report what only the whole run of a root shows."""
+        return iter(())
 
     @classmethod
     def page(cls) -> Path:

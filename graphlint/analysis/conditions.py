@@ -220,17 +220,17 @@ def _isinstance_implied(
         return _kept(m, node.args[0], frame, lambda part: isinstance(part, Tensor) is polarity or _open(part))
     if name != "isinstance" or len(node.args) != 2:
         return []
-    from graphlint.analysis import library_builtins
+    from graphlint.analysis.libraries import builtin
 
-    wanted = library_builtins.class_values(m, node.args[1], frame)
+    wanted = builtin.class_values(m, node.args[1], frame)
     keep = _kept(
         m,
         node.args[0],
         frame,
-        lambda part: library_builtins.is_instance(part, wanted) is not (not polarity),
+        lambda part: builtin.is_instance(part, wanted) is not (not polarity),
     )
     if polarity and not keep:
-        made = library_builtins.instance_of_tested(m, node, wanted, frame)
+        made = builtin.instance_of_tested(m, node, wanted, frame)
         text = _path_text(node.args[0])
         return [(text, made)] if made is not None and text else []
     return keep

@@ -373,7 +373,7 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
     made = Obj(info, place)
     found = info.find("__init__")
     if found is None:
-        _record_fields(m, made, info, arguments, place)
+        record_fields(m, made, info, arguments, place)
         if not info.is_record:
             m.heap.write(made.fields, "?args", Sequence_(arguments.args, "tuple", arguments.more))
         return made
@@ -383,7 +383,7 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
     return made
 
 
-def _record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place) -> None:
+def record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place) -> None:
     if not info.is_record:
         return
     frame = class_frame(m, info)

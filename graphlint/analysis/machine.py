@@ -77,7 +77,7 @@ class Machine:
         self.steps = 0
         self.limit = self.STEPS_PER_SCENARIO
         self.meta_read = False
-        self.step_changes = False
+        self.step = 0
 
     # places and events
 
@@ -246,13 +246,12 @@ class Machine:
         streams, self.streams = self.streams, []
         contexts, self.contexts = self.contexts, []
         meta, self.meta_read = self.meta_read, False
-        changes, self.step_changes = self.step_changes, False
         try:
             with self.heap.aside():
                 yield
         finally:
             self.captures, self.streams, self.contexts = captures, streams, contexts
-            self.meta_read, self.step_changes = meta, changes
+            self.meta_read = meta
 
     def env_of(self, module: ModuleFile) -> Env:
         """The global names of a module, filled on demand."""

@@ -1,0 +1,184 @@
+"""Annotations: the abstract value of a type expression."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import expressions, synthesis
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Class,
+    Env,
+    External,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    change_of,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
+
+NUMBERS = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float", "bytes": "str"}
+SEQUENCES = {
+    "list": "list",
+    "List": "list",
+    "Sequence": "list",
+    "Iterable": "list",
+    "Iterator": "list",
+    "Collection": "list",
+    "MutableSequence": "list",
+    "set": "set",
+    "Set": "set",
+    "frozenset": "set",
+    "deque": "list",
+    "Deque": "list",
+    "Generator": "list",
+}
+MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
+TENSORS = frozenset(
+    {
+        "torch.Tensor",
+        "torch.FloatTensor",
+        "torch.LongTensor",
+        "torch.IntTensor",
+        "torch.BoolTensor",
+        "torch.HalfTensor",
+    }
+)
+KINDS = {"torch.LongTensor": "int", "torch.IntTensor": "int", "torch.BoolTensor": "bool"}
+
+
+def value_of(m: Machine, node: ast.expr, module: ModuleFile, change: Change, place: Place) -> Value:
+    """What a value annotated with `node` is; unknown when the annotation says nothing useful."""
+    parsed = _unquoted(node)
+    if parsed is None:
+        return Unknown("annotation", change)
+    if isinstance(parsed, ast.BinOp) and isinstance(parsed.op, ast.BitOr):
+        parts = [value_of(m, side, module, change, place) for side in (parsed.left, parsed.right)]
+        return _joined(parts)
+    if isinstance(parsed, ast.Constant) and parsed.value is None:
+        return NONE
+    if isinstance(parsed, ast.Subscript):
+        return _generic(m, parsed, module, change, place)
+    return _named(m, parsed, module, change, place)
+
+
+def _joined(parts: list[Value]) -> Value:
+    """A union of types; an unknown one among known ones is dropped, None is kept."""
+    known = [part for part in parts if not isinstance(part, Unknown)]
+    return join_all(known) if any(part is not NONE for part in known) else parts[0]
+
+
+def _unquoted(node: ast.expr) -> ast.expr | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            return ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+    return node
+
+
+def resolve(m: Machine, node: ast.expr, module: ModuleFile) -> Value:
+    """The class or type that an annotation's name refers to."""
+    frame = Frame(module, Env(module, None), "<module>")
+    m.frames.append(frame)
+    try:
+        with m.before_everything():
+            return expressions.evaluate(m, node, frame)
+    finally:
+        m.frames.pop()
+
+
+def _named(m: Machine, node: ast.expr, module: ModuleFile, change: Change, place: Place) -> Value:
+    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    if name in NUMBERS and isinstance(node, ast.Name):
+        return Host(NUMBERS[name], change)
+    if name in SEQUENCES and isinstance(node, ast.Name):
+        return Sequence_((), SEQUENCES[name], Unknown("element", change), change)
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return Unknown("annotation", change)
+    return of_type(m, resolve(m, node, module), change, place)
+
+
+def of_type(m: Machine, kind: Value, change: Change, place: Place) -> Value:
+    """An instance of a class given as a value."""
+    if isinstance(kind, Class):
+        if kind.info.is_enum:
+            return Host("any", change)
+        return synthesis.instance(m, kind.info, change, place)
+    if isinstance(kind, External):
+        return _of_external(m, kind.name, change, place)
+    return Unknown("annotation", change)
+
+
+def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value:
+    if dotted in TENSORS or dotted.rpartition(".")[2] in ("Tensor", "TensorType"):
+        return argument_tensor(m, change, place, KINDS.get(dotted))
+    if dotted in ("torch.nn.Module", "torch.nn.modules.module.Module"):
+        return Obj("torch.nn.Module", place)
+    if dotted.startswith("torch.nn.") and dotted.rpartition(".")[2][:1].isupper():
+        return Obj(dotted, place)
+    if dotted == "torch.device":
+        return Obj("torch.device", place)
+    if dotted in ("torch.cuda.Stream", "torch.cuda.CUDAGraph", "torch.cuda.Event", "torch.Generator"):
+        return Obj(dotted, place)
+    if dotted.startswith("builtins."):
+        name = dotted.rpartition(".")[2]
+        if name in NUMBERS:
+            return Host(NUMBERS[name], change)
+        if name in MAPPINGS:
+            return _mapping(Unknown("value", change), place)
+    return Unknown(f"`{dotted}`", change)
+
+
+def argument_tensor(m: Machine, change: Change, place: Place, kind: str | None = None) -> Tensor:
+    """A tensor that the program is given: its memory is the caller's."""
+    with m.before_everything():
+        made = m.tensor(None, place, kind)
+    made.storage.owner = "argument"
+    made.storage.changing = change is Change.CHANGING
+    return made
+
+
+def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change, place: Place) -> Value:
+    base = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
+    inner = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if base in ("Optional",):
+        return _joined([value_of(m, inner[0], module, change, place), NONE])
+    if base == "Union":
+        return _joined([value_of(m, part, module, change, place) for part in inner])
+    if base in ("Annotated", "Final", "ClassVar", "Required", "NotRequired", "Unpack"):
+        return value_of(m, inner[0], module, change, place)
+    if base in ("type", "Type"):
+        return resolve(m, inner[0], module)
+    if base in ("tuple", "Tuple"):
+        return _tuple(m, inner, module, change, place)
+    if base in SEQUENCES:
+        return Sequence_((), SEQUENCES[base], value_of(m, inner[0], module, change, place), change)
+    if base in MAPPINGS:
+        return _mapping(value_of(m, inner[-1], module, change, place), place)
+    if base == "Literal":
+        return Host("str", change)
+    return _named(m, node.value, module, change, place)
+
+
+def _tuple(m: Machine, inner: list[ast.expr], module: ModuleFile, change: Change, place: Place) -> Value:
+    if len(inner) == 2 and isinstance(inner[1], ast.Constant) and inner[1].value is Ellipsis:
+        return Sequence_((), "tuple", value_of(m, inner[0], module, change, place), change)
+    return Sequence_([value_of(m, part, module, change, place) for part in inner], "tuple", None, change)
+
+
+def _mapping(value: Value, place: Place) -> Mapping:
+    made = Mapping(place)
+    made.fields[Mapping.REST] = (Host("any", change_of(value)), value)
+    return made

@@ -1,0 +1,190 @@
+"""Starting, ending and replaying captures: the life of a graph on abstract values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.events import (
+    CaptureEnded,
+    CaptureStarted,
+    FrozenUse,
+    Replay,
+    ReplayInCapture,
+)
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import (
+    Capture,
+    Changed,
+    HostUse,
+    Read,
+    Write,
+    is_other_number,
+    names_other_memory,
+)
+from graphlint.analysis.heap import MISSING
+from graphlint.analysis.values import (
+    Cell,
+    Const,
+    Host,
+    Obj,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def start(
+    m: Machine,
+    kind: str,
+    place: Place,
+    graph: Obj,
+    *,
+    stream: Obj | None = None,
+    pool: Value | None = None,
+    mode: str = "global",
+    compiled: bool = False,
+) -> Capture:
+    """Open a capture on `stream` (a stream of its own when None)."""
+    m.clock += 1
+    capture = Capture(kind, place, m.chain(place)[:-1] if m.captures else (), graph)
+    capture.stream = stream or Obj("torch.cuda.Stream", place, "capture")
+    capture.pool, capture.mode, capture.compiled = pool, mode, compiled
+    capture.depth, capture.clock = len(m.frames) - 1, m.clock
+    capture.facts["conditions"] = len(m.frame.conditions)
+    capture.facts["outer"] = bool(m.captures)
+    capture.facts["contexts"] = tuple(m.contexts)
+    capture.facts["thread"] = m.thread_depth > 0
+    capture.keys = _keys(m)
+    m.emit(CaptureStarted(place=place, capture=capture))
+    m.captures.append(capture)
+    m.streams.append(capture.stream)
+    return capture
+
+
+def _keys(m: Machine) -> set[object]:
+    """The host values that choose which graph is captured: keys of membership tests on the way here."""
+    keys: set[object] = set()
+    for frame in m.frames:
+        for condition in frame.conditions:
+            keys |= _identities(condition.value)
+    return keys
+
+
+def _identities(value: Value) -> set[object]:
+    """The host identities that a test was made of: `key in d` keeps the key's symbol."""
+    found: set[object] = set()
+    if isinstance(value, Host) and isinstance(value.symbol, tuple):
+        stack: list[object] = [value.symbol]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, tuple):
+                if len(part) == 2 and part[0] == "host":
+                    found.add(part)
+                stack.extend(part)
+    return found
+
+
+def end(m: Machine, place: Place) -> Capture | None:
+    """Close the innermost capture; its graph can be replayed from now on."""
+    if not m.captures:
+        return None
+    capture = m.captures.pop()
+    if m.streams:
+        m.streams.pop()
+    capture.ended = True
+    m.clock += 1
+    capture.clock = m.clock
+    assert capture.graph is not None
+    graph = capture.graph
+    m.heap.write(graph.fields, "record", capture)
+    m.heap.write(graph.fields, "reset", None)
+    m.finished.append(capture)
+    m.emit(CaptureEnded(place=place, capture=capture))
+    return capture
+
+
+def replay(m: Machine, graph: Obj, place: Place) -> None:
+    """Replay a graph: its outputs get a new generation, what it read is compared with what is named now."""
+    if m.captures:
+        m.emit(ReplayInCapture(place=place, graph=graph))
+        return
+    m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    record = graph.fields.get("record")
+    if not isinstance(record, Capture):
+        return
+    changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
+    m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
+    _frozen_uses(m, record, place)
+
+
+def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
+    now = read.fields.get(read.key, MISSING)
+    if isinstance(now, tuple) and len(now) == 2:
+        now = now[1]
+    if not isinstance(now, Value) or now is read.value:
+        return None
+    possibly, certainly = names_other_memory(read.value, now)
+    if not possibly:
+        return None
+    writes = writes_since(m, record, (id(read.fields), read.key))
+    return Changed(read, now, writes, certainly) if writes else None
+
+
+def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
+    """The writes to a cell after the capture ended, outside any capture."""
+    return [w for w in m.writes.get(cell, ()) if w.clock >= record.clock and not w.capturing]
+
+
+def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
+    """Host numbers in the graph whose cells have been given other values since."""
+    reported: set[tuple[str, int, int]] = set()
+    for use in record.host_uses:
+        if use.place.key in reported:
+            continue
+        written = _written_cell(m, record, use)
+        if written is not None:
+            reported.add(use.place.key)
+            m.emit(
+                FrozenUse(place=use.place, chain=use.chain, capture=record, use=use, written=written.place)
+            )
+
+
+def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
+    for cell in use.cells:
+        read = record.host_reads.get(cell)
+        if read is None:
+            continue
+        now = read.fields.get(read.key, MISSING)
+        if isinstance(now, tuple) and len(now) == 2:
+            now = now[1]
+        if not _is_number(now) or not _is_number(read.value) or not is_other_number(read.value, now):
+            continue
+        writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
+        if writes:
+            return writes[-1]
+    return None
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, Union):
+        return all(_is_number(part) for part in value.values)
+    if isinstance(value, Const):
+        return value.value is not None
+    if isinstance(value, Sequence_):
+        return True
+    return isinstance(value, (Host, Unknown))
+
+
+def is_graph(value: Value) -> bool:
+    return isinstance(value, Obj) and value.cls == "torch.cuda.CUDAGraph"
+
+
+def graphs_in(value: Value) -> list[Obj]:
+    """The graphs that a value may be."""
+    return [part for part in alternatives(value) if isinstance(part, Obj) and part.cls == "torch.cuda.CUDAGraph"]

@@ -1,0 +1,181 @@
+"""`with` statements and exit stacks: entering and leaving every kind of context."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import attributes, calls, captures, expressions, functions, generators, statements
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.events import StreamEntered
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import (
+    NONE,
+    Const,
+    External,
+    Obj,
+    Unknown,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+Exit = Callable[[], None]
+
+
+def run_with(
+    m: Machine, items: Sequence[ast.withitem], body: Sequence[ast.stmt], frame: Frame, node: ast.AST
+) -> None:
+    """`with items: body`; a generator context runs the rest inside its own `yield`."""
+    if not items:
+        statements.execute(m, body, frame)
+        return
+    item, rest = items[0], items[1:]
+    value = expressions.evaluate(m, item.context_expr, frame)
+    chosen = _first_context(value)
+
+    def inside(entered: Value) -> None:
+        if item.optional_vars is not None:
+            statements.assign(m, item.optional_vars, entered, frame)
+        run_with(m, rest, body, frame, node)
+
+    if isinstance(chosen, Obj) and chosen.cls == "context" and generators.is_project(chosen):
+        _run_inside_generator(m, chosen, inside, frame)
+        return
+    entered, leave = enter(m, chosen, frame.place(item.context_expr), frame)
+    inside(entered)
+    reached, frame.reachable = frame.reachable, True
+    leave()
+    frame.reachable = reached
+
+
+def _first_context(value: Value) -> Value:
+    """A union of contexts is taken to be the one that captures, else the first that is not None."""
+    parts = [p for p in alternatives(value) if not (isinstance(p, Const) and p.value is None)]
+    for part in parts:
+        if isinstance(part, Obj) and part.cls in ("torch.cuda.graph", "context"):
+            return part
+    return parts[0] if parts else value
+
+
+def _run_inside_generator(m: Machine, value: Obj, inside: Callable[[Value], None], frame: Frame) -> None:
+    state = {"ran": False}
+
+    def on_yield(item: Value) -> Value:
+        if not state["ran"]:
+            state["ran"] = True
+            inside(item)
+        return NONE
+
+    generators.drive(m, value, on_yield)
+    if not state["ran"]:
+        inside(Unknown("context"))
+
+
+def enter(m: Machine, value: Value, place: Place, frame: Frame) -> tuple[Value, Exit]:
+    """Enter a context: what `as` binds, and how to leave."""
+    if isinstance(value, Obj):
+        if isinstance(value.cls, ClassInfo):
+            return _enter_project(m, value, place, frame)
+        handler = _LIBRARY.get(value.cls)
+        if handler is not None:
+            return handler(m, value, place)
+        return _enter_plain(m, value)
+    if isinstance(value, External):
+        return _enter_plain(m, Obj(value.name, place))
+    return Unknown("context"), lambda: None
+
+
+def _enter_project(m: Machine, value: Obj, place: Place, frame: Frame) -> tuple[Value, Exit]:
+    entering = attributes.get(m, value, "__enter__", place.node, frame)
+    entered: Value = value
+    if not isinstance(entering, (Unknown, External)):
+        entered = calls.call(m, entering, functions.Arguments(), place.node, frame, place)
+
+    def leave() -> None:
+        leaving = attributes.get(m, value, "__exit__", place.node, frame)
+        if not isinstance(leaving, (Unknown, External)):
+            calls.call(m, leaving, functions.Arguments([NONE, NONE, NONE]), place.node, frame, place)
+
+    return entered, leave
+
+
+def _enter_plain(m: Machine, value: Obj) -> tuple[Value, Exit]:
+    """A library context that rules may ask about: `no_grad`, `autocast`, a lock, a device."""
+    m.contexts.append(value)
+
+    def leave() -> None:
+        if value in m.contexts:
+            m.contexts.remove(value)
+
+    return value, leave
+
+
+def _enter_graph(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    graph = value.fields["graph"]
+    stream = value.fields.get("stream")
+    where = value.fields.get("at") or place
+    captures.start(
+        m,
+        value.fields.get("kind", "torch.cuda.graph"),
+        place,
+        graph,
+        stream=stream if isinstance(stream, Obj) else None,
+        pool=value.fields.get("pool"),
+        mode=value.fields.get("mode", "global"),
+    )
+    m.captures[-1].facts["call"] = where
+
+    def leave() -> None:
+        captures.end(m, place)
+
+    return value.fields.get("entered", value), leave
+
+
+def _enter_stream(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    stream = value.fields.get("stream") if value.cls == "torch.cuda.StreamContext" else value
+    if not isinstance(stream, Obj):
+        return Unknown("stream"), lambda: None
+    capture = m.capture
+    if capture is not None and stream is not capture.stream:
+        forked = stream.serial in capture.forked
+        m.emit(StreamEntered(place=place, stream=stream, forked=forked))
+    m.streams.append(stream)
+
+    def leave() -> None:
+        if m.streams:
+            m.streams.pop()
+
+    return stream, leave
+
+
+def _enter_stack(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    value.fields["exits"] = []
+
+    def leave() -> None:
+        for exit_ in reversed(value.fields["exits"]):
+            exit_()
+        value.fields["exits"] = []
+
+    return value, leave
+
+
+def enter_on_stack(m: Machine, stack: Obj, value: Value, place: Place, frame: Frame) -> Value:
+    """`stack.enter_context(value)`: a generator context is run up to its first `yield`."""
+    chosen = _first_context(value)
+    if isinstance(chosen, Obj) and chosen.cls == "context" and generators.is_project(chosen):
+        return generators.first_yield(m, chosen)
+    entered, leave = enter(m, chosen, place, frame)
+    stack.fields.setdefault("exits", []).append(leave)
+    return entered
+
+
+_LIBRARY: dict[str, Callable[[Machine, Obj, Place], tuple[Value, Exit]]] = {
+    "torch.cuda.graph": _enter_graph,
+    "torch.cuda.StreamContext": _enter_stream,
+    "torch.cuda.Stream": _enter_stream,
+    "contextlib.ExitStack": _enter_stack,
+}

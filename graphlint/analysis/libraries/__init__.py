@@ -1,0 +1,1 @@
+"""Models of what lives outside the project: builtins, the standard library, torch and its relatives."""

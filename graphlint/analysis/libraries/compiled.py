@@ -1,0 +1,272 @@
+"""`torch.compile`, Triton and custom operators: callables whose Python is not what runs."""
+
+from __future__ import annotations
+
+import ast
+
+from graphlint.analysis import attributes, calls, captures, functions, tensor_ops
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Place
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    NONE,
+    Const,
+    External,
+    Function,
+    Mapping,
+    Obj,
+    Partial,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    tensors_in,
+)
+
+CUDAGRAPH_MODES = ("reduce-overhead", "max-autotune")
+
+
+@model("torch.compile")
+def _compile(call: Call) -> Value:
+    target = call.get(0, "model")
+    if target is None or (isinstance(target, Const) and target.value is None):
+        return Partial(External("torch.compile"), (), dict(call.arguments.kwargs))
+    made = Obj("compiled", call.place)
+    made.fields["wrapped"] = target
+    made.fields["cudagraphs"] = uses_cudagraphs(call)
+    made.fields["mode"] = call.text(4, "mode")
+    made.fields["warm"] = NONE
+    if made.fields["cudagraphs"]:
+        made.fields["graph"] = _own_graph(call.place)
+    return made
+
+
+def _own_graph(place: Place) -> Obj:
+    graph = Obj("torch.cuda.CUDAGraph", place)
+    graph.fields["stamp"] = 0
+    graph.fields["trees"] = True
+    return graph
+
+
+def uses_cudagraphs(call: Call) -> bool:
+    """Whether these arguments of `torch.compile` turn CUDA graphs on."""
+    if call.text(4, "mode") in CUDAGRAPH_MODES:
+        return True
+    if call.text(3, "backend") == "cudagraphs":
+        return True
+    options = call.arguments.kwargs.get("options")
+    if isinstance(options, Mapping):
+        entry = options.fields.get(("const", "triton.cudagraphs"))
+        return entry is not None and isinstance(entry[1], Const) and bool(entry[1].value)
+    switched = call.m.memo.get("inductor-cudagraphs")
+    return isinstance(switched, Const) and bool(switched.value)
+
+
+@model("compiled.__call__")
+def _call_compiled(call: Call) -> Value:
+    """A compiled callable: cold the first time; with CUDA graphs its outputs live until its next call."""
+    m, owner = call.m, call.this
+    warm = isinstance(owner.fields.get("warm"), Const) and owner.fields["warm"].value is True
+    data = {"warm": warm, "cudagraphs": owner.fields.get("cudagraphs"), "mode": owner.fields.get("mode")}
+    m.emit(Called(place=call.place, what="compiled", target=owner, arguments=call.arguments.all(), data=data))
+    if not m.captures:
+        m.heap.write(owner.fields, "warm", Const(True))
+    value = _run_quietly(call, owner)
+    graph = owner.fields.get("graph")
+    if isinstance(graph, Obj) and not m.captures:
+        return _fresh_output(call, graph, value)
+    return value
+
+
+def _run_quietly(call: Call, owner: Obj) -> Value:
+    """The result of the wrapped callable: inside, the compiler guards host values, so nothing is told."""
+    m = call.m
+    listener, m.listener = m.listener, lambda event: None
+    if owner.fields.get("cudagraphs") and not m.captures:
+        m.listener = listener
+        return _record(call, owner)
+    try:
+        return calls.call(m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+    finally:
+        m.listener = listener
+
+
+def _record(call: Call, owner: Obj) -> Value:
+    """The first call of a compiled callable with CUDA graphs records; only what it leaves behind matters."""
+    m, graph = call.m, owner.fields["graph"]
+    if graph.fields.get("record") is not None:
+        listener, m.listener = m.listener, lambda event: None
+        try:
+            return calls.call(m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+        finally:
+            m.listener = listener
+    place = owner.site or call.place
+    captures.start(m, "torch.compile", place, graph, compiled=True)
+    try:
+        return calls.call(m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+    finally:
+        captures.end(m, call.place)
+
+
+def _fresh_output(call: Call, graph: Obj, value: Value) -> Value:
+    m = call.m
+    m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    return _output_like(call, graph, value)
+
+
+def _output_like(call: Call, graph: Obj, value: Value, depth: int = 3) -> Value:
+    """The same structure, its tensors being this call's outputs."""
+    if isinstance(value, Sequence_) and depth:
+        items = [_output_like(call, graph, item, depth - 1) for item in value.items]
+        rest = _output_like(call, graph, value.rest, depth - 1) if value.rest is not None else None
+        return Sequence_(items, value.kind, rest)
+    if isinstance(value, (Const, Mapping, Obj)):
+        return value
+    return output(call, graph, value if isinstance(value, Tensor) else None)
+
+
+def output(call: Call, graph: Obj, like: Tensor | None = None) -> Tensor:
+    made = call.m.tensor("cuda", call.place, like.kind if like else None, like.ndim if like else None)
+    made.storage.graph = graph
+    made.stamp, made.taken = graph.fields["stamp"], call.place
+    return made
+
+
+def unknown_step(call: Call, step: Value | Place) -> Value:
+    """A call right after `cudagraph_mark_step_begin()`: it replays, and its output lives until the next one."""
+    key = ("step", id(call.node))
+    graph = call.m.memo.get(key)
+    if not isinstance(graph, Obj):
+        graph = call.m.memo[key] = _own_graph(call.place)
+    call.m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    return output(call, graph)
+
+
+# Triton
+
+
+@model("triton.jit", "triton.heuristics", "triton.language.core.jit", "numba.cuda.jit", "cute.jit", "cute.kernel")
+def _jit(call: Call) -> Value:
+    return _kernel(call, tuned=False)
+
+
+@model("triton.autotune")
+def _autotune(call: Call) -> Value:
+    made = Obj("kernel-decorator", call.place)
+    made.fields["tuned"] = Const(True)
+    return made
+
+
+@model("kernel-decorator.__call__")
+def _decorate(call: Call) -> Value:
+    return _kernel(call, tuned=call.this.fields.get("tuned") is not None)
+
+
+def _kernel(call: Call, *, tuned: bool) -> Value:
+    """Device code as a value: it is launched, never entered."""
+    wrapped = call.args[0] if call.args else None
+    if wrapped is None:
+        return Obj("kernel-decorator", call.place)
+    if isinstance(wrapped, Obj) and wrapped.cls == "triton.kernel":
+        wrapped.fields["tuned"] = Const(tuned or isinstance(wrapped.fields.get("tuned"), Const))
+        return wrapped
+    made = Obj("triton.kernel", call.place)
+    made.fields["wrapped"] = wrapped
+    made.fields["tuned"] = Const(True) if tuned else NONE
+    made.fields["warm"] = NONE
+    return made
+
+
+@model("launcher.__call__")
+def _launch(call: Call) -> Value:
+    """`kernel[grid](...)`: host numbers among the arguments and in the grid are recorded."""
+    m, kernel = call.m, call.this.fields.get("kernel")
+    m.emit(
+        Called(place=call.place, what="launch", target=kernel if isinstance(kernel, Value) else NONE,
+               arguments=call.arguments.all())
+    )
+    if isinstance(kernel, Obj) and not m.captures:
+        m.heap.write(kernel.fields, "warm", Const(True))
+    given = [t for value in call.arguments.all() for t in tensors_in(value, 1)]
+    tensor_ops.note_use(m, given, call.place)
+    if m.captures:
+        m.captures[-1].work += 1
+    constants = _constexpr_names(kernel)
+    values = [*call.args, *(v for k, v in call.arguments.kwargs.items() if k not in constants)]
+    grid = call.this.fields.get("grid")
+    for value in [*values, *([grid] if isinstance(grid, Value) else [])]:
+        if not tensor_ops.any_tensor(value):
+            tensor_ops.host_use(m, call.node, value, "launch", call.frame)
+    return NONE
+
+
+def _constexpr_names(kernel: object) -> frozenset[str]:
+    wrapped = kernel.fields.get("wrapped") if isinstance(kernel, Obj) else None
+    if not isinstance(wrapped, Function):
+        return frozenset()
+    args = wrapped.node.args
+    return frozenset(
+        a.arg for a in [*args.args, *args.kwonlyargs] if a.annotation and "constexpr" in ast.dump(a.annotation)
+    )
+
+
+# custom operators and autograd
+
+
+@model("torch.library.custom_op", "torch.library.register_kernel", "torch.library.triton_op")
+def _custom_op(call: Call) -> Value:
+    """`@torch.library.custom_op("ns::name")`: calling the operator runs the Python body."""
+    name = call.text(0, "name")
+    made = Obj("custom-op-decorator", call.place)
+    made.fields["name"] = Const(name)
+    if len(call.args) > 1 and isinstance(call.args[1], Function):
+        return _register(call, name, call.args[1])
+    return made
+
+
+@model("custom-op-decorator.__call__")
+def _register_decorated(call: Call) -> Value:
+    name = call.this.fields["name"]
+    return _register(call, name.value if isinstance(name, Const) else "", call.args[0])
+
+
+def _register(call: Call, name: str, body: Value) -> Value:
+    made = Obj("custom-op", call.place)
+    made.fields["wrapped"] = body
+    call.m.memo[("custom-op", name.replace("::", "."))] = made
+    return made
+
+
+@model("custom-op.__call__")
+def _call_custom_op(call: Call) -> Value:
+    return calls.call(call.m, call.this.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+
+
+@model("custom-op.register_fake", "custom-op.register_autograd", "torch.library.register_fake")
+def _fake(call: Call) -> Value:
+    return call.args[0] if call.args and isinstance(call.args[0], Function) else Obj("identity-decorator", call.place)
+
+
+@model("torch.autograd.Function.apply")
+def _apply(call: Call) -> Value:
+    """`F.apply(...)`: the forward of an autograd function, its context unknown."""
+    from graphlint.analysis.values import Class
+
+    if isinstance(call.owner, Class):
+        forward = attributes.get(call.m, call.owner, "forward", call.node, call.frame)
+        context = Obj("torch.autograd.function.FunctionCtx", call.place)
+        arguments = functions.Arguments([context, *call.args], call.arguments.kwargs, call.arguments.more)
+        return calls.call(call.m, forward, arguments, call.node, call.frame, call.place)
+    return Unknown("autograd function")
+
+
+@model("torch.utils.checkpoint.checkpoint", "torch.vmap.__call__", "torch.func.functional_call")
+def _run_first(call: Call) -> Value:
+    """Functions that call their first argument with the others."""
+    if not call.args:
+        return Unknown(call.name)
+    call.m.emit(Called(place=call.place, what="checkpoint", target=call.args[0], keywords=call.arguments.kwargs))
+    arguments = functions.Arguments(call.args[1:], {}, call.arguments.more)
+    return calls.call(call.m, call.args[0], arguments, call.node, call.frame, call.place)
+
+

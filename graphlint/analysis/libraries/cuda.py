@@ -1,0 +1,365 @@
+"""`torch.cuda`: graphs, streams, events, and the questions programs ask about them."""
+
+from __future__ import annotations
+
+from graphlint.analysis import calls, captures, functions, loops
+from graphlint.analysis.events import Called, Operation
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Change,
+    Const,
+    External,
+    Host,
+    Obj,
+    Sequence_,
+    Unknown,
+    Value,
+    alternatives,
+)
+
+
+def stream_of(call: Call, value: Value | None) -> Obj | None:
+    for part in alternatives(value) if value is not None else ():
+        if isinstance(part, Obj) and part.cls == "torch.cuda.Stream":
+            return part
+    return None
+
+
+def current_stream(call: Call) -> Obj:
+    return call.m.streams[-1] if call.m.streams else call.m.default_stream
+
+
+@model("torch.cuda.CUDAGraph", "torch.npu.NPUGraph", "torch.xpu.XPUGraph", "torch.musa.MUSAGraph")
+def _graph(call: Call) -> Value:
+    made = Obj("torch.cuda.CUDAGraph", call.place)
+    made.fields["stamp"] = 0
+    return made
+
+
+@model("torch.cuda.graph", "torch.npu.graph", "torch.xpu.graph", "torch.cuda.graphs.graph")
+def _graph_context(call: Call) -> Value:
+    made = Obj("torch.cuda.graph", call.place)
+    made.fields["graph"] = graph_of(call, call.get(0, "cuda_graph"))
+    made.fields["pool"] = call.get(1, "pool")
+    made.fields["stream"] = stream_of(call, call.get(2, "stream"))
+    made.fields["mode"] = call.text(3, "capture_error_mode", "global")
+    mode = call.get(3, "capture_error_mode")
+    if mode is not None and not isinstance(mode, Const):
+        made.fields["mode"] = "unknown"
+    made.fields["at"] = call.place
+    return made
+
+
+def graph_of(call: Call, value: Value | None) -> Obj:
+    for part in alternatives(value) if value is not None else ():
+        if isinstance(part, Obj):
+            part.fields.setdefault("stamp", 0)
+            return part
+    made = Obj("torch.cuda.CUDAGraph", call.place)
+    made.fields["stamp"] = 0
+    return made
+
+
+@model("torch.cuda.CUDAGraph.capture_begin")
+def _capture_begin(call: Call) -> Value:
+    captures.start(
+        call.m,
+        "capture_begin",
+        call.place,
+        call.this,
+        stream=current_stream(call),
+        pool=call.get(0, "pool"),
+        mode=call.text(1, "capture_error_mode", "global"),
+    )
+    call.m.captures[-1].facts["raw"] = True
+    return NONE
+
+
+@model("torch.cuda.CUDAGraph.capture_end")
+def _capture_end(call: Call) -> Value:
+    captures.end(call.m, call.place)
+    return NONE
+
+
+@model("torch.cuda.CUDAGraph.replay")
+def _replay(call: Call) -> Value:
+    captures.replay(call.m, call.this, call.place)
+    return NONE
+
+
+@model("torch.cuda.CUDAGraph.pool")
+def _pool(call: Call) -> Value:
+    own = call.this.fields.get("own-pool")
+    if own is None:
+        record = call.this.fields.get("record")
+        given = getattr(record, "pool", None)
+        own = given if isinstance(given, Obj) else Obj("graph-pool", call.place)
+        call.this.fields["own-pool"] = own
+    return own if isinstance(own, Value) else Unknown("pool")
+
+
+@model("torch.cuda.graph_pool_handle", "torch.cuda.MemPool", "torch.cuda.graphs.graph_pool_handle")
+def _pool_handle(call: Call) -> Value:
+    return Obj("graph-pool", call.place)
+
+
+@model("torch.cuda.CUDAGraph.reset")
+def _reset(call: Call) -> Value:
+    call.m.heap.write(call.this.fields, "record", None)
+    call.m.emit(Called(place=call.place, what="graph-reset", target=call.this))
+    return NONE
+
+
+@model("torch.cuda.CUDAGraph.register_generator_state")
+def _register_generator(call: Call) -> Value:
+    registered = call.this.fields.setdefault("generators", set())
+    for value in call.args:
+        registered.update(part.serial for part in alternatives(value) if isinstance(part, Obj))
+    return NONE
+
+
+@model(
+    "torch.cuda.CUDAGraph.debug_dump",
+    "torch.cuda.CUDAGraph.enable_debug_mode",
+    "torch.cuda.CUDAGraph.instantiate",
+    "torch.cuda.CUDAGraph.raw_cuda_graph",
+)
+def _nothing(call: Call) -> Value:
+    return NONE
+
+
+@model("torch.cuda.make_graphed_callables", "torch.cuda.graphs.make_graphed_callables")
+def _make_graphed(call: Call) -> Value:
+    """Warms up, captures forward (and backward) and returns callables that replay."""
+    target, sample = call.get(0, "callables"), call.get(1, "sample_args")
+    if target is None:
+        return Unknown("graphed callable")
+    given, _ = loops.elements_of(call.m, sample) if sample is not None else ((), None)
+    if isinstance(target, Sequence_):
+        made = []
+        for index, part in enumerate(target.items):
+            own = loops.elements_of(call.m, given[index])[0] if index < len(given) else ()
+            made.append(_graphed(call, part, own))
+        return Sequence_(made, "tuple", target.rest)
+    return _graphed(call, target, given)
+
+
+def _graphed(call: Call, target: Value, sample: tuple[Value, ...]) -> Value:
+    graph = Obj("torch.cuda.CUDAGraph", call.place)
+    graph.fields["stamp"] = 0
+    made = Obj("graphed", call.place)
+    made.fields.update({"graph": graph, "wrapped": target, "sample": sample})
+    call.m.emit(
+        Called(
+            place=call.place,
+            what="make-graphed",
+            target=target,
+            arguments=sample,
+            keywords=call.arguments.kwargs,
+        )
+    )
+    captures.start(call.m, "make_graphed_callables", call.place, graph, pool=call.arguments.kwargs.get("pool"))
+    call.m.captures[-1].facts["warmed"] = True
+    try:
+        made.fields["output"] = calls.call(
+            call.m, target, functions.Arguments(list(sample)), call.node, call.frame, call.place
+        )
+    finally:
+        captures.end(call.m, call.place)
+    return made
+
+
+@model("graphed.__call__")
+def _call_graphed(call: Call) -> Value:
+    graph = call.this.fields["graph"]
+    call.m.emit(
+        Called(
+            place=call.place,
+            what="graphed-call",
+            target=call.this,
+            arguments=tuple(call.args),
+            keywords=call.arguments.kwargs,
+        )
+    )
+    captures.replay(call.m, graph, call.place)
+    output = call.this.fields.get("output")
+    return call.m.refresh(output, call.place) if isinstance(output, Value) else Unknown("graphed output")
+
+
+@model("torch.cuda.is_current_stream_capturing", "torch.cuda.graphs.is_current_stream_capturing")
+def _is_capturing(call: Call) -> Value:
+    return TRUE if call.m.captures else FALSE
+
+
+@model(
+    "torch.compiler.is_compiling",
+    "torch._dynamo.is_compiling",
+    "torch.jit.is_scripting",
+    "torch.jit.is_tracing",
+    "torch.compiler.is_dynamo_compiling",
+)
+def _is_compiling(call: Call) -> Value:
+    return FALSE
+
+
+@model("torch.cuda.is_available")
+def _available(call: Call) -> Value:
+    return TRUE
+
+
+@model("torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream")
+def _stream(call: Call) -> Value:
+    return Obj("torch.cuda.Stream", call.place, "own")
+
+
+@model("torch.cuda.current_stream")
+def _current_stream(call: Call) -> Value:
+    return current_stream(call)
+
+
+@model("torch.cuda.default_stream")
+def _default_stream(call: Call) -> Value:
+    return call.m.default_stream
+
+
+@model("torch.cuda.stream")
+def _stream_context(call: Call) -> Value:
+    made = Obj("torch.cuda.StreamContext", call.place)
+    made.fields["stream"] = stream_of(call, call.get(0, "stream"))
+    return made
+
+
+@model("torch.cuda.set_stream")
+def _set_stream(call: Call) -> Value:
+    stream = stream_of(call, call.get(0, "stream"))
+    if stream is not None and call.m.streams:
+        call.m.streams[-1] = stream
+    return NONE
+
+
+@model("torch.cuda.Stream.wait_stream")
+def _wait_stream(call: Call) -> Value:
+    """`a.wait_stream(b)`: work on `a` from here on comes after what `b` has so far."""
+    other = stream_of(call, call.get(0, "stream"))
+    _order(call, call.this, other)
+    return NONE
+
+
+def _order(call: Call, later: Obj, earlier: Obj | None) -> None:
+    capture = call.m.capture
+    call.m.emit(Called(place=call.place, what="wait-stream", target=later, data=earlier))
+    if capture is None or earlier is None or capture.stream is None:
+        return
+    if earlier is capture.stream or earlier.serial in capture.forked:
+        if later is capture.stream:
+            capture.joined.add(earlier.serial)
+        else:
+            capture.forked[later.serial] = call.place
+            capture.joined.discard(later.serial)
+
+
+@model("torch.cuda.Event")
+def _event(call: Call) -> Value:
+    made = Obj("torch.cuda.Event", call.place)
+    external = call.arguments.kwargs.get("external")
+    made.fields["external"] = external if external is not None else FALSE
+    return made
+
+
+@model("torch.cuda.Event.record", "torch.cuda.Stream.record_event")
+def _record(call: Call) -> Value:
+    """An event remembers the stream that recorded it."""
+    if call.name.endswith("record_event"):
+        event = call.get(0, "event")
+        made = event if isinstance(event, Obj) else Obj("torch.cuda.Event", call.place)
+        call.m.heap.write(made.fields, "stream", call.this)
+        return made
+    stream = stream_of(call, call.get(0, "stream")) or current_stream(call)
+    call.m.heap.write(call.this.fields, "stream", stream)
+    return NONE
+
+
+@model("torch.cuda.Stream.wait_event", "torch.cuda.Event.wait")
+def _wait_event(call: Call) -> Value:
+    event = call.get(0, "event") if call.name.endswith("wait_event") else call.this
+    waiter = call.this if call.name.endswith("wait_event") else stream_of(call, call.get(0, "stream"))
+    if isinstance(event, Obj):
+        earlier = event.fields.get("stream")
+        _order(call, waiter or current_stream(call), earlier if isinstance(earlier, Obj) else None)
+    return NONE
+
+
+@model("torch.cuda.synchronize", "torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize")
+def _synchronize(call: Call) -> Value:
+    return _effect(call, "sync", NONE)
+
+
+@model("torch.cuda.Stream.query", "torch.cuda.Event.query", "torch.cuda.Event.elapsed_time")
+def _query(call: Call) -> Value:
+    return _effect(call, "query", Host("any", Change.CHANGING))
+
+
+def _effect(call: Call, what: str, value: Value) -> Value:
+    if call.m.captures:
+        call.m.emit(Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args)))
+    else:
+        call.m.emit(Called(place=call.place, what=what, target=call.owner or Const(call.name)))
+    return value
+
+
+@model("torch.get_device_module", "torch.accelerator.current_accelerator", "torch.cuda._get_device_module")
+def _device_module(call: Call) -> Value:
+    return External("torch.cuda")
+
+
+@model("torch.device")
+def _device(call: Call) -> Value:
+    from graphlint.analysis import tensor_ops
+
+    made = Obj("torch.device", call.place)
+    named = tensor_ops.device_of(call.m, call.get(0, "type"))
+    made.fields["type"] = named if isinstance(named, str) else None
+    return made
+
+
+@model("torch.set_default_device")
+def _default_device(call: Call) -> Value:
+    from graphlint.analysis import tensor_ops
+
+    named = tensor_ops.device_of(call.m, call.get(0, "device"))
+    call.m.memo["default-device"] = named if isinstance(named, str) else None
+    return NONE
+
+
+@model("torch.cuda.current_device", "torch.cuda.device_count")
+def _count(call: Call) -> Value:
+    return Host("int", Change.CONFIG, (call.name,))
+
+
+@model("torch.Generator")
+def _generator(call: Call) -> Value:
+    made = Obj("torch.Generator", call.place)
+    made.fields["device"] = call.get(0, "device") or Const("cpu")
+    return made
+
+
+@model("torch.Generator.manual_seed", "torch.Generator.seed")
+def _seed(call: Call) -> Value:
+    return call.this
+
+
+@model("torch.compiler.cudagraph_mark_step_begin")
+def _mark_step(call: Call) -> Value:
+    """The next call of something unknown is a step of a compiled callable with CUDA graphs."""
+    call.m.memo["marked-step"] = call.place
+    return NONE
+
+
+@model("Tensor.record_stream")
+def _record_stream(call: Call) -> Value:
+    return NONE
+
+

@@ -1,0 +1,421 @@
+"""`torch.nn`: modules, parameters, containers of modules, and what calling them means."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import attributes, calls, functions, loops, tensor_ops
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Class,
+    Const,
+    External,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+CASTS = frozenset({"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"})
+PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
+CONTAINERS = ("torch.nn.ModuleList", "torch.nn.ParameterList", "torch.nn.Sequential")
+RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
+
+
+def is_module_class(dotted: str) -> bool:
+    """Whether a dotted name is a class of `torch.nn`."""
+    last = dotted.rpartition(".")[2]
+    return dotted.startswith("torch.nn.") and last[:1].isupper() and dotted.count(".") <= 4
+
+
+def make_module(call: Call) -> Value:
+    """Construct a library module: its children are kept, its parameters made when asked for."""
+    made = Obj(call.name, call.place)
+    if call.name == "torch.nn.Parameter":
+        return _parameter(call)
+    if call.name in CONTAINERS:
+        made.fields["elements"] = _children(call)
+    elif call.name in ("torch.nn.ModuleDict", "torch.nn.ParameterDict"):
+        held = call.get(0, "modules")
+        made.fields["elements"] = held if isinstance(held, Mapping) else Mapping(call.place)
+    elif call.name.endswith(("DataParallel", "DistributedDataParallel")):
+        module = call.get(0, "module")
+        made.fields["module"] = module if module is not None else Unknown("module")
+        call.m.emit(Called(place=call.place, what="ddp", target=made, data=list(call.m.streams)))
+    made.fields["device"] = call.arguments.kwargs.get("device") or NONE
+    return made
+
+
+def _children(call: Call) -> Sequence_:
+    """The modules of a container, given as a list or one by one."""
+    if len(call.args) == 1 and not isinstance(call.args[0], Obj):
+        known, rest = loops.elements_of(call.m, call.args[0])
+        return Sequence_(known, "list", rest)
+    return Sequence_(call.args, "list", call.arguments.more)
+
+
+def _parameter(call: Call) -> Value:
+    data = call.get(0, "data")
+    for tensor in tensors_in(data, 0) if data is not None else ():
+        made = tensor.alias(ndim=tensor.ndim)
+        made.parameter = True
+        made.storage.owner = "parameter"
+        if made.storage.device == "cpu":
+            made.storage.device = None
+        return made
+    made = Tensor(call.m.storage(None, call.place), "float", parameter=True)
+    made.storage.owner = "parameter"
+    return made
+
+
+@model("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer")
+def _make_parameter(call: Call) -> Value:
+    return _parameter(call)
+
+
+# attributes
+
+
+def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
+    """An attribute that `nn.Module` or a library module has."""
+    if name in PARAMETERS and isinstance(owner.cls, str):
+        return _own_parameter(m, owner, name, place)
+    if name in ("training",):
+        return Host("bool", Change.CONFIG, ("training", owner.serial))
+    if name in METHODS:
+        return External(f"torch.nn.Module.{name}", owner)
+    if isinstance(owner.cls, str) and owner.cls != "torch.nn.Module":
+        return _fact(m, owner, name)
+    if isinstance(owner.cls, str) and name not in METHODS:
+        key = ("attribute", owner.serial, name)
+        value = m.memo.setdefault(key, Unknown(f"attribute `{name}` of a module nobody constructs"))
+        return value if isinstance(value, Value) else None
+    return None
+
+
+def _own_parameter(m: Machine, owner: Obj, name: str, place: Place) -> Value:
+    if name not in owner.fields:
+        with m.before_everything():
+            made = m.tensor(None, owner.site or place, "float", PARAMETERS[name])
+        made.parameter = True
+        made.storage.owner = "parameter"
+        with m.heap.aside():
+            owner.fields[name] = made
+    return attributes.read_field(m, owner, name, place)
+
+
+def _fact(m: Machine, owner: Obj, name: str) -> Value:
+    if name in ("in_features", "out_features", "num_embeddings", "embedding_dim", "num_heads", "eps", "kernel_size"):
+        return Host("int", Change.CONFIG, ("module", owner.serial, name))
+    if name == "module" and "module" in owner.fields:
+        found = owner.fields["module"]
+        return found if isinstance(found, Value) else Unknown("module")
+    return External(f"{owner.cls}.{name}", owner)
+
+
+METHODS = frozenset(
+    {
+        "parameters",
+        "named_parameters",
+        "buffers",
+        "named_buffers",
+        "modules",
+        "named_modules",
+        "children",
+        "named_children",
+        "register_buffer",
+        "register_parameter",
+        "register_module",
+        "add_module",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "state_dict",
+        "load_state_dict",
+        "zero_grad",
+        "requires_grad_",
+        "train",
+        "eval",
+        "apply",
+        "share_memory",
+        "get_parameter",
+        "get_submodule",
+        "get_buffer",
+        "compile",
+        "extra_repr",
+        "__init__",
+        "_apply",
+        *CASTS,
+    }
+)
+
+
+def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
+    """`super().name`: the member after the current class, else the library base's."""
+    self_value, after = owner.fields.get("self"), owner.fields.get("after")
+    if not isinstance(self_value, (Obj, Class)) or not isinstance(after, Class):
+        return Unknown("super")
+    info = self_value.cls if isinstance(self_value, Obj) else self_value.info
+    if not isinstance(info, ClassInfo):
+        return Unknown("super")
+    found = info.find(name, after.info) if after.info in info.mro() else None
+    if found is not None:
+        where, method = found
+        if attributes.is_property(method):
+            return calls.call(
+                m, functions.method_value(m, where, method, self_value), functions.Arguments(), node, frame
+            )
+        return functions.method_value(m, where, method, self_value)
+    if name == "__init__":
+        return External("torch.nn.Module.__init__", self_value)
+    if isinstance(self_value, Obj):
+        for dotted in info.externals():
+            from graphlint.analysis import library
+
+            inherited = library.inherited_attribute(m, self_value, dotted, name, frame.place(node))
+            if inherited is not None:
+                return inherited
+    return Unknown(f"super().{name}")
+
+
+# calling
+
+
+def call_module(call: Call) -> Value:
+    """Call a library module: containers call their children, others compute a tensor."""
+    owner, m = call.this, call.m
+    assert isinstance(owner.cls, str)
+    last = owner.cls.rpartition(".")[2]
+    if owner.cls == "torch.nn.Sequential":
+        return _sequential(call)
+    if last in ("DataParallel", "DistributedDataParallel"):
+        return calls.call(m, owner.fields["module"], call.arguments, call.node, call.frame, call.place)
+    override = owner.fields.get("?forward")
+    if override is not None:
+        return calls.call(m, override, call.arguments, call.node, call.frame, call.place)
+    given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
+    tensor_ops.note_use(m, given, call.place)
+    m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
+    if owner.cls == "torch.nn.Module":
+        return _opaque(call, given)
+    device = tensor_ops.common_device(given) if given else None
+    made = m.tensor(device, call.place, "float", given[0].ndim if given and last == "Linear" else None)
+    if last in RETURNING_TUPLES:
+        return Sequence_((), "tuple", made)
+    return made
+
+
+def _opaque(call: Call, given: list[Tensor]) -> Value:
+    """A module nobody constructs: it returns tensors, perhaps several."""
+    m = call.m
+    m.unresolved(call.place, "a module that nobody in the project constructs")
+    step = m.memo.pop("marked-step", None)
+    if step is not None and not m.captures:
+        from graphlint.analysis.libraries import compiled
+
+        return compiled.unknown_step(call, step)
+    made = Unknown("output of an unknown module", typed="tensor")
+    if m.captures:
+        m.captures[-1].work += 1
+    return made
+
+
+def _sequential(call: Call) -> Value:
+    held = call.this.fields.get("elements")
+    value: Value = call.args[0] if call.args else Unknown("input")
+    known, rest = loops.elements_of(call.m, held) if isinstance(held, Value) else ((), None)
+    for child in (*known, *([rest] if rest is not None else [])):
+        value = calls.call(call.m, child, functions.Arguments([value]), call.node, call.frame, call.place)
+    return value
+
+
+# methods
+
+
+def method(call: Call) -> Value | None:
+    """A method of a library module by its own name; None when it is not one of `nn.Module`'s."""
+    name = call.name.rpartition(".")[2]
+    if name in METHODS:
+        return _METHOD_MODELS.get(name, _plain_method)(call)
+    return None
+
+
+@model(*[f"torch.nn.Module.{name}" for name in METHODS])
+def _module_method(call: Call) -> Value:
+    name = call.name.rpartition(".")[2]
+    return _METHOD_MODELS.get(name, _plain_method)(call)
+
+
+def _plain_method(call: Call) -> Value:
+    return call.owner if isinstance(call.owner, Value) else NONE
+
+
+def _init(call: Call) -> Value:
+    return NONE
+
+
+def _cast(call: Call) -> Value:
+    """`.to()`, `.half()`, `.cuda()`: parameters get new storage when anything changes."""
+    owner = call.owner
+    if isinstance(owner, Obj):
+        call.m.emit(Called(place=call.place, what="module-cast", target=owner, arguments=tuple(call.args)))
+    return owner if isinstance(owner, Value) else Unknown("module")
+
+
+def _load_state(call: Call) -> Value:
+    assign = call.flag(2, "assign")
+    call.m.emit(
+        Called(place=call.place, what="load-state", target=call.owner or NONE, data=bool(assign))
+    )
+    return Unknown("incompatible keys")
+
+
+def _zero_grad(call: Call) -> Value:
+    none = call.flag(0, "set_to_none")
+    call.m.emit(Called(place=call.place, what="zero-grad", target=call.owner or NONE, data=none is not False))
+    return NONE
+
+
+def _register_buffer(call: Call) -> Value:
+    name, value = call.text(0, "name"), call.get(1, "tensor")
+    if isinstance(call.owner, Obj) and name and value is not None:
+        for tensor in tensors_in(value, 0):
+            tensor.storage.owner = tensor.storage.owner or "buffer"
+            if tensor.storage.device == "cpu":
+                tensor.storage.device = None
+        attributes.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
+    return NONE
+
+
+def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> list[Tensor]:
+    """The parameters found on a module and its children."""
+    if not isinstance(owner, Obj):
+        return []
+    if "?pending" in owner.fields:
+        attributes.get(m, owner, "training", place.node, m.frame)
+    found = [v for v in owner.fields.values() if isinstance(v, Tensor) and v.parameter]
+    if isinstance(owner.cls, str) and owner.cls.rpartition(".")[2] in ("Linear", "Conv2d", "Embedding", "LayerNorm"):
+        found += [t for n in ("weight", "bias") if isinstance(t := _own_parameter(m, owner, n, place), Tensor)]
+    if depth:
+        for child in _modules_in(owner):
+            found += parameters_of(m, child, place, depth - 1)
+    return list(dict.fromkeys(found))
+
+
+def _modules_in(owner: Obj) -> list[Obj]:
+    found: list[Obj] = []
+    for value in owner.fields.values():
+        if isinstance(value, Obj) and not (isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")):
+            found.append(value)
+        elif isinstance(value, Sequence_):
+            found += [part for part in value.elements() if isinstance(part, Obj)]
+    return found
+
+
+def _parameters(call: Call) -> Value:
+    found = parameters_of(call.m, call.owner or NONE, call.place)
+    named = call.name.endswith(("named_parameters", "named_buffers"))
+    items: list[Value] = list(found)[:3]
+    if not items:
+        key = ("parameter", call.owner.serial if isinstance(call.owner, Obj) else id(call.owner))
+        made = call.m.memo.get(key)
+        if not isinstance(made, Tensor):
+            with call.m.before_everything():
+                made = call.m.memo[key] = call.m.tensor(None, call.place, "float")
+            made.parameter = True
+            made.storage.owner = "parameter"
+        items = [made]
+    if named:
+        items = [Sequence_([Host("str"), item], "tuple") for item in items]
+    return Sequence_(items, "list")
+
+
+def _children_of(call: Call) -> Value:
+    owner = call.owner
+    found: list[Value] = list(_modules_in(owner)) if isinstance(owner, Obj) else []
+    if call.name.endswith(".modules") and isinstance(owner, Obj):
+        found = [owner, *found]
+    if not found:
+        found = [Obj("torch.nn.Module", call.place)]
+    if "named" in call.name:
+        return Sequence_([Sequence_([Host("str"), item], "tuple") for item in found[:4]], "list")
+    return Sequence_(found[:4], "list")
+
+
+def _hook(call: Call) -> Value:
+    """A forward hook runs whenever the module is called."""
+    if isinstance(call.owner, Obj) and call.args:
+        held = call.owner.fields.get("?hooks")
+        hooks = held if isinstance(held, Sequence_) else Sequence_()
+        call.m.heap.write(call.owner.fields, "?hooks", Sequence_((*hooks.items, call.args[0])))
+    return Obj("torch.utils.hooks.RemovableHandle", call.place)
+
+
+def _state_dict(call: Call) -> Value:
+    made = Mapping(call.place)
+    with call.m.before_everything():
+        tensor = call.m.tensor(None, call.place)
+    made.fields[Mapping.REST] = (Host("str"), tensor)
+    return made
+
+
+def _apply(call: Call) -> Value:
+    if call.args and isinstance(call.owner, Obj):
+        calls.call(call.m, call.args[0], functions.Arguments([call.owner]), call.node, call.frame)
+    return call.owner or NONE
+
+
+def _compile(call: Call) -> Value:
+    return NONE
+
+
+def _mode(call: Call) -> Value:
+    if isinstance(call.owner, Obj):
+        training = call.name.endswith("train") and call.flag(0, "mode") is not False
+        call.m.heap.write(call.owner.fields, "training", Const(training))
+        call.m.emit(Called(place=call.place, what="module-mode", target=call.owner, data=training))
+    return call.owner or NONE
+
+
+def _state(call: Call) -> Value:
+    return Unknown("submodule")
+
+
+_METHOD_MODELS = {
+    "__init__": _init,
+    "load_state_dict": _load_state,
+    "zero_grad": _zero_grad,
+    "register_buffer": _register_buffer,
+    "register_parameter": _register_buffer,
+    "parameters": _parameters,
+    "named_parameters": _parameters,
+    "buffers": _parameters,
+    "named_buffers": _parameters,
+    "modules": _children_of,
+    "named_modules": _children_of,
+    "children": _children_of,
+    "named_children": _children_of,
+    "register_forward_hook": _hook,
+    "register_forward_pre_hook": _hook,
+    "state_dict": _state_dict,
+    "apply": _apply,
+    "compile": _compile,
+    "train": _mode,
+    "eval": _mode,
+    "get_submodule": _state,
+    "get_parameter": _state,
+    **dict.fromkeys(CASTS, _cast),
+}

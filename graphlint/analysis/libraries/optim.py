@@ -1,0 +1,140 @@
+"""Optimizers, gradient scaling, data loading and autograd: the parts of a training step."""
+
+from __future__ import annotations
+
+from graphlint.analysis import loops, tensor_ops
+from graphlint.analysis.events import Called
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Const,
+    Mapping,
+    Obj,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    tensors_in,
+)
+
+OPTIMIZERS = (
+    "Adam",
+    "AdamW",
+    "SGD",
+    "NAdam",
+    "RAdam",
+    "Adamax",
+    "Adagrad",
+    "Adadelta",
+    "ASGD",
+    "RMSprop",
+    "Rprop",
+    "LBFGS",
+    "SparseAdam",
+    "Adafactor",
+)
+
+
+@model(*[f"torch.optim.{name}" for name in OPTIMIZERS])
+def _optimizer(call: Call) -> Value:
+    made = Obj("torch.optim.Optimizer", call.place)
+    made.fields["kind"] = Const(call.name.rpartition(".")[2])
+    group = Mapping(call.place)
+    for name, value in call.arguments.kwargs.items():
+        group.fields[("const", name)] = (Const(name), value)
+    if len(call.args) > 1:
+        group.fields[("const", "lr")] = (Const("lr"), call.args[1])
+    parameters = call.get(0, "params")
+    if parameters is not None:
+        group.fields[("const", "params")] = (Const("params"), parameters)
+    group.fields.setdefault(("const", "lr"), (Const("lr"), Const(1e-3)))
+    made.fields["param_groups"] = Sequence_([group], "list")
+    return made
+
+
+@model("torch.optim.Optimizer.step")
+def _step(call: Call) -> Value:
+    """An optimizer step: in a capture its Python numbers become kernel arguments."""
+    m = call.m
+    m.emit(Called(place=call.place, what="optimizer-step", target=call.this))
+    if m.captures:
+        m.captures[-1].work += 1
+        groups, _ = loops.elements_of(m, call.this.fields["param_groups"])
+        for group in groups:
+            if isinstance(group, Mapping) and ("const", "lr") in group.fields:
+                rate = group.fields[("const", "lr")][1]
+                rate = m.tainted(group.fields, ("const", "lr"), rate, call.place, call.this, "lr")
+                if not tensor_ops.any_tensor(rate):
+                    tensor_ops.host_use(m, call.node, rate, "learning-rate", call.frame)
+    return NONE
+
+
+@model("torch.optim.Optimizer.zero_grad")
+def _zero_grad(call: Call) -> Value:
+    none = call.flag(0, "set_to_none")
+    call.m.emit(Called(place=call.place, what="zero-grad", target=call.this, data=none is not False))
+    return NONE
+
+
+@model("torch.optim.Optimizer.state_dict", "torch.optim.Optimizer.load_state_dict")
+def _state(call: Call) -> Value:
+    return Unknown("optimizer state")
+
+
+@model("torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler")
+def _scaler(call: Call) -> Value:
+    return Obj("torch.amp.GradScaler", call.place)
+
+
+@model("torch.amp.GradScaler.scale")
+def _scale(call: Call) -> Value:
+    return call.args[0] if call.args else Unknown("scaled")
+
+
+@model("torch.amp.GradScaler.step", "torch.amp.GradScaler.update", "torch.amp.GradScaler.unscale_")
+def _scaler_step(call: Call) -> Value:
+    call.m.emit(Called(place=call.place, what="scaler", target=Const(call.name.rpartition(".")[2])))
+    return NONE
+
+
+@model("Tensor.backward", "torch.autograd.backward", "torch.autograd.grad")
+def _backward(call: Call) -> Value:
+    m = call.m
+    roots = [call.owner] if call.owner is not None else call.args[:1]
+    target = roots[0] if roots and isinstance(roots[0], Value) else NONE
+    m.emit(Called(place=call.place, what="backward", target=target))
+    if isinstance(target, Tensor):
+        tensor_ops.note_use(m, [target], call.place)
+    if m.captures:
+        m.captures[-1].work += 1
+    if call.name == "torch.autograd.grad":
+        return Sequence_((), "tuple", m.tensor(None, call.place))
+    return NONE
+
+
+@model("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast_mode.autocast")
+def _autocast(call: Call) -> Value:
+    made = Obj("torch.autocast", call.place)
+    device = call.get(0, "device_type")
+    made.fields["device"] = device if device is not None else Const("cuda")
+    made.fields["kwargs"] = dict(call.arguments.kwargs)
+    return made
+
+
+@model("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+def _loader(call: Call) -> Value:
+    made = Obj("torch.utils.data.DataLoader", call.place)
+    made.fields.update({f"?{k}": v for k, v in call.arguments.kwargs.items()})
+    batch = call.m.tensor("pinned" if call.flag(99, "pin_memory") else "cpu", call.place)
+    batch.storage.changing = True
+    made.fields["elements"] = Sequence_((), "list", Unknown("batch", Change.CHANGING), Change.CHANGING)
+    return made
+
+
+@model("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad.clip_grad_norm_")
+def _clip(call: Call) -> Value:
+    if call.flag(3, "error_if_nonfinite"):
+        tensor_ops.effect(call.m, call.node, call.name, "host-check", tuple(call.args), call.frame)
+    given = [t for value in call.args[:1] for t in tensors_in(value, 2)]
+    return call.m.tensor(tensor_ops.common_device(given) if given else None, call.place, "float", 0)

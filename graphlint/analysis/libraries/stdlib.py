@@ -1,0 +1,344 @@
+"""The standard library, as far as it carries values and callables or costs a captured region something."""
+
+from __future__ import annotations
+
+from graphlint.analysis import calls, contexts, expressions, functions, generators, loops
+from graphlint.analysis.events import Called
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    NONE,
+    Change,
+    Const,
+    Function,
+    Host,
+    Mapping,
+    Obj,
+    Partial,
+    Sequence_,
+    Unknown,
+    Value,
+    tensors_in,
+)
+
+
+@model("functools.partial", "functools.partialmethod")
+def _partial(call: Call) -> Value:
+    if not call.args:
+        return Unknown("partial")
+    return Partial(call.args[0], tuple(call.args[1:]), dict(call.arguments.kwargs))
+
+
+@model("functools.wraps", "functools.update_wrapper")
+def _wraps(call: Call) -> Value:
+    made = Obj("identity-decorator", call.place)
+    if call.args:
+        made.fields["wrapped"] = call.args[0]
+    return made
+
+
+@model(
+    "torch.no_grad",
+    "torch.inference_mode",
+    "torch.enable_grad",
+    "torch.set_grad_enabled",
+    "contextlib.nullcontext",
+    "contextlib.suppress",
+    "contextlib.closing",
+    "torch.profiler.record_function",
+    "torch.autograd.profiler.record_function",
+    "torch.jit.ignore",
+    "torch.jit.unused",
+    "torch.cuda.nvtx.range",
+    "torch.cuda.device",
+    "torch.cuda.use_mem_pool",
+    "warnings.catch_warnings",
+    "unittest.mock.patch",
+)
+def _context(call: Call) -> Value:
+    """A context that is also a decorator which leaves the function as it is."""
+    if call.args and isinstance(call.args[0], Function):
+        return call.args[0]
+    made = Obj(call.name, call.place)
+    made.fields.update({"args": tuple(call.args), "kwargs": dict(call.arguments.kwargs)})
+    return made
+
+
+@model(
+    "torch.no_grad.__call__",
+    "torch.inference_mode.__call__",
+    "torch.enable_grad.__call__",
+    "torch.set_grad_enabled.__call__",
+    "identity-decorator.__call__",
+    "torch.autocast.__call__",
+    "torch.amp.autocast.__call__",
+    "torch.cuda.nvtx.range.__call__",
+    "torch.profiler.record_function.__call__",
+)
+def _identity(call: Call) -> Value:
+    return call.args[0] if call.args else Unknown("decorator")
+
+
+@model(
+    "abc.abstractmethod",
+    "typing.final",
+    "typing.overload",
+    "typing.runtime_checkable",
+    "dataclasses.dataclass",
+    "functools.singledispatch",
+    "torch.jit.export",
+    "functools.total_ordering",
+    "atexit.register",
+    "typing.no_type_check",
+    "torch.compiler.disable",
+    "torch._dynamo.disable",
+    "torch.compiler.allow_in_graph",
+    "torch.fx.wrap",
+)
+def _kept(call: Call) -> Value:
+    return call.args[0] if call.args else Obj("identity-decorator", call.place)
+
+
+@model("typing.cast")
+def _cast(call: Call) -> Value:
+    return call.args[1] if len(call.args) > 1 else Unknown("cast")
+
+
+@model("functools.lru_cache", "functools.cache", "functools.cached_property")
+def _cache(call: Call) -> Value:
+    if call.args and isinstance(call.args[0], Function):
+        return _cached(call, call.args[0])
+    made = Obj("cache-decorator", call.place)
+    return made
+
+
+@model("cache-decorator.__call__")
+def _apply_cache(call: Call) -> Value:
+    return _cached(call, call.args[0]) if call.args else Unknown("cache")
+
+
+def _cached(call: Call, function: Value) -> Value:
+    made = Obj("cached-function", call.place)
+    made.fields["wrapped"] = function
+    made.fields["elements"] = Mapping(call.place)
+    return made
+
+
+@model("cached-function.__call__")
+def _call_cached(call: Call) -> Value:
+    """A memoised function: the result of the first call with equal arguments, kept by the cache alone."""
+    from graphlint.analysis import conditions, indexing
+
+    results = call.this.fields["elements"]
+    key = Sequence_(call.arguments.all(), "tuple")
+    if conditions.contains(results, key):
+        return indexing.get_item(call.m, results, key, call.node, call.frame)
+    value = calls.call(call.m, call.this.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+    for tensor in tensors_in(value, 1):
+        tensor.storage.owner = tensor.storage.owner or "cache"
+    indexing.set_item(call.m, results, key, value, call.place)
+    return value
+
+
+@model("cached-function.cache_clear")
+def _cache_clear(call: Call) -> Value:
+    call.m.emit(Called(place=call.place, what="cache-clear", target=call.this))
+    call.m.heap.write(call.this.fields, "elements", Mapping(call.place))
+    return NONE
+
+
+@model("contextlib.contextmanager", "contextlib.asynccontextmanager")
+def _contextmanager(call: Call) -> Value:
+    made = Obj("context-factory", call.place)
+    if call.args:
+        made.fields["wrapped"] = call.args[0]
+    return made
+
+
+@model("context-factory.__call__")
+def _make_context(call: Call) -> Value:
+    wrapped = call.this.fields.get("wrapped")
+    value = calls.call(call.m, wrapped, call.arguments, call.node, call.frame, call.place) if wrapped else None
+    if isinstance(value, Obj) and value.cls == "generator":
+        made = Obj("context", call.place)
+        made.fields.update(value.fields)
+        return made
+    return value if value is not None else Unknown("context")
+
+
+@model("context.__call__")
+def _decorate_with_context(call: Call) -> Value:
+    return call.args[0] if call.args else Unknown("context")
+
+
+@model("contextlib.ExitStack", "contextlib.AsyncExitStack")
+def _exit_stack(call: Call) -> Value:
+    return Obj("contextlib.ExitStack", call.place)
+
+
+@model("contextlib.ExitStack.enter_context")
+def _enter_context(call: Call) -> Value:
+    value = call.get(0, "cm")
+    if value is None:
+        return Unknown("context")
+    return contexts.enter_on_stack(call.m, call.this, value, call.place, call.frame)
+
+
+@model("contextlib.ExitStack.callback", "contextlib.ExitStack.push")
+def _exit_callback(call: Call) -> Value:
+    if call.args:
+        function, rest = call.args[0], functions.Arguments(call.args[1:], call.arguments.kwargs)
+        later = lambda: calls.call(call.m, function, rest, call.node, call.frame)  # noqa: E731
+        call.this.fields.setdefault("exits", []).append(later)
+    return NONE
+
+
+@model("contextlib.ExitStack.close", "contextlib.ExitStack.__exit__")
+def _exit_close(call: Call) -> Value:
+    for leave in reversed(call.this.fields.get("exits", [])):
+        leave()
+    call.this.fields["exits"] = []
+    return NONE
+
+
+@model("itertools.chain", "itertools.chain.from_iterable")
+def _chain(call: Call) -> Value:
+    sources = call.args
+    if call.name.endswith("from_iterable") and call.args:
+        known, rest = loops.elements_of(call.m, call.args[0])
+        sources = [*known, *([rest] if rest is not None else [])]
+    items: list[Value] = []
+    more: list[Value] = []
+    for source in sources:
+        known, rest = loops.elements_of(call.m, source)
+        items.extend(known)
+        more.extend([rest] if rest is not None else [])
+    from graphlint.analysis.values import join_all
+
+    return Sequence_(items, "list", join_all(more) if more else None)
+
+
+@model("itertools.islice", "itertools.cycle", "itertools.accumulate", "copy.copy")
+def _same_elements(call: Call) -> Value:
+    return call.args[0] if call.args else Unknown(call.name)
+
+
+@model("copy.deepcopy")
+def _deepcopy(call: Call) -> Value:
+    value = call.args[0] if call.args else Unknown("copy")
+    if isinstance(value, Obj) and not isinstance(value.cls, str):
+        made = Obj(value.cls, call.place)
+        made.fields.update(value.fields)
+        return made
+    return value
+
+
+@model("itertools.count")
+def _count(call: Call) -> Value:
+    return Sequence_((), "list", Host("int", Change.CHANGING), Change.CHANGING)
+
+
+@model("dataclasses.replace")
+def _replace(call: Call) -> Value:
+    value = call.args[0] if call.args else Unknown("replace")
+    if isinstance(value, Obj):
+        made = Obj(value.cls, call.place)
+        made.fields.update(value.fields)
+        made.fields.update(call.arguments.kwargs)
+        return made
+    return value
+
+
+@model("time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "time.perf_counter_ns")
+def _now(call: Call) -> Value:
+    return _drawn(call, "clock", "float")
+
+
+@model("random.random", "random.uniform", "random.gauss", "random.randint", "random.randrange", "random.choice")
+def _random(call: Call) -> Value:
+    return _drawn(call, "host-random", "float")
+
+
+@model("numpy.random.rand", "numpy.random.randn", "numpy.random.uniform", "numpy.random.randint")
+def _numpy_random(call: Call) -> Value:
+    return _drawn(call, "host-random", "float")
+
+
+def _drawn(call: Call, what: str, kind: str) -> Value:
+    call.m.emit(Called(place=call.place, what=what, target=Const(call.name)))
+    return Host(kind, Change.CHANGING)
+
+
+@model("gc.collect", "gc.freeze", "gc.unfreeze", "gc.disable", "gc.enable", "time.sleep")
+def _host_effect(call: Call) -> Value:
+    call.m.emit(Called(place=call.place, what=call.name, target=Const(call.name)))
+    return NONE
+
+
+@model("bisect.bisect_left", "bisect.bisect_right", "bisect.bisect")
+def _bisect(call: Call) -> Value:
+    return expressions.derived("bisect", *call.args, kind="int") if call.args else Host("int")
+
+
+@model("host.format", "host.join")
+def _format(call: Call) -> Value:
+    from graphlint.analysis import tensor_ops
+
+    for value in call.arguments.all():
+        tensor_ops.formatted(call.m, call.node, value, call.frame, "str.format")
+    return Host("str")
+
+
+@model(
+    "logging.getLogger.info",
+    "logging.Logger.info",
+    "logging.info",
+    "logging.debug",
+    "logging.warning",
+    "logging.error",
+    "logging.Logger.debug",
+    "logging.Logger.warning",
+    "logging.Logger.error",
+)
+def _log(call: Call) -> Value:
+    """Arguments of a logging call are formatted when the record is emitted."""
+    from graphlint.analysis import tensor_ops
+
+    for value in call.arguments.all():
+        tensor_ops.formatted(call.m, call.node, value, call.frame, "logging")
+    return NONE
+
+
+@model("logging.getLogger")
+def _logger(call: Call) -> Value:
+    return Obj("logging.Logger", call.place)
+
+
+@model("os.getenv", "os.environ.get")
+def _environment(call: Call) -> Value:
+    return Host("any", Change.CONFIG, ("environ", call.text(0, "key") or id(call.node)))
+
+
+@model("weakref.ref", "weakref.proxy")
+def _weakref(call: Call) -> Value:
+    made = Obj("weakref", call.place)
+    if call.args:
+        made.fields["wrapped"] = call.args[0]
+    return made
+
+
+@model("weakref.__call__")
+def _dereference(call: Call) -> Value:
+    value = call.this.fields.get("wrapped")
+    return value if isinstance(value, Value) else Unknown("weak reference")
+
+
+@model("generator.send", "generator.__next__")
+def _send(call: Call) -> Value:
+    return generators.first_yield(call.m, call.this) if generators.is_project(call.this) else Unknown("generator")
+
+
+@model("operator.attrgetter", "operator.itemgetter", "types.SimpleNamespace", "argparse.Namespace")
+def _namespace(call: Call) -> Value:
+    made = Obj(call.name, call.place)
+    made.fields.update(call.arguments.kwargs)
+    return made

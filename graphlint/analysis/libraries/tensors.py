@@ -1,0 +1,538 @@
+"""Tensor methods, attributes and torch functions, as the operation tables describe them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import attributes, tensor_ops
+from graphlint.analysis.events import Called, Operation
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries.registry import Call
+from graphlint.analysis.values import (
+    FALSE,
+    TRUE,
+    Change,
+    Const,
+    External,
+    Host,
+    Obj,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    alternatives,
+    change_of,
+    tensors_in,
+)
+from graphlint.rules import operations
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
+HOST_RESULTS = {
+    "host-bool": "bool",
+    "host-int": "int",
+    "host-float": "float",
+    "host-number": "float",
+    "host-complex": "float",
+    "host-str": "str",
+}
+
+
+def attribute(m: Machine, owner: Tensor, name: str, node: ast.AST, frame: Frame) -> Value:
+    """`tensor.name`."""
+    handler = _ATTRIBUTES.get(name)
+    if handler is not None:
+        return handler(m, owner, frame.place(node))
+    return External(f"Tensor.{name}", owner)
+
+
+def _shape(m: Machine, owner: Tensor, place: Place) -> Value:
+    if owner.shape is not None:
+        return Sequence_(owner.shape, "tuple")
+    made = Obj("torch.Size", place)
+    made.serial = owner.storage.serial
+    return made
+
+
+def _device(m: Machine, owner: Tensor, place: Place) -> Value:
+    made = Obj("torch.device", place)
+    made.fields["type"] = "cpu" if owner.device == "pinned" else owner.device
+    return made
+
+
+def _data(m: Machine, owner: Tensor, place: Place) -> Value:
+    return owner.alias(ndim=owner.ndim)
+
+
+def _transposed(m: Machine, owner: Tensor, place: Place) -> Value:
+    return owner.alias(ndim=owner.ndim)
+
+
+def _grad(m: Machine, owner: Tensor, place: Place) -> Value:
+    key = ("grad", owner.storage.serial)
+    made = m.memo.get(key)
+    if not isinstance(made, Tensor):
+        with m.before_everything():
+            made = m.memo[key] = m.tensor(owner.device, place, owner.kind, owner.ndim)
+        made.storage.owner = "gradient"
+    return made
+
+
+def _is_cuda(m: Machine, owner: Tensor, place: Place) -> Value:
+    if owner.device is None:
+        return Const(True) if m.captures else Host("bool")
+    return TRUE if owner.device == "cuda" else FALSE
+
+
+def _rank(m: Machine, owner: Tensor, place: Place) -> Value:
+    return Const(owner.ndim) if owner.ndim is not None else Host("int", Change.SHAPE)
+
+
+_ATTRIBUTES = {
+    "shape": _shape,
+    "device": _device,
+    "data": _data,
+    "T": _transposed,
+    "mT": _transposed,
+    "H": _transposed,
+    "real": _data,
+    "grad": _grad,
+    "is_cuda": _is_cuda,
+    "ndim": _rank,
+    "dtype": lambda m, owner, place: Host("any", Change.CONSTANT, ("dtype", owner.kind, owner.storage.serial)),
+    "requires_grad": lambda m, owner, place: Host("bool", Change.CONFIG),
+    "is_leaf": lambda m, owner, place: Host("bool", Change.CONFIG),
+    "is_sparse": lambda m, owner, place: FALSE,
+    "itemsize": lambda m, owner, place: Host("int", Change.CONSTANT),
+    "nbytes": lambda m, owner, place: Host("int", Change.SHAPE),
+    "grad_fn": lambda m, owner, place: Unknown("grad_fn"),
+    "layout": lambda m, owner, place: Host("any", Change.CONSTANT),
+    "names": lambda m, owner, place: Unknown("names"),
+}
+
+
+def call_method(call: Call) -> Value:
+    """`tensor.method(...)`."""
+    name = call.name.removeprefix("Tensor.")
+    owner = call.owner
+    if isinstance(owner, Unknown):
+        owner = _assumed(call, owner)
+        if owner is None:
+            return Unknown(f"result of `{name}`", change_of(call.owner) if call.owner else Change.CONFIG)
+    assert owner is not None
+    operation = operations.method(name)
+    return perform(call, operation, [owner, *call.args])
+
+
+def _assumed(call: Call, owner: Unknown) -> Tensor | None:
+    """A value that only tensors have such a method for is taken to be one, of unknown device."""
+    if owner.typed != "tensor":
+        return None
+    key = ("assumed", owner.serial)
+    made = call.m.memo.get(key)
+    if not isinstance(made, Tensor):
+        made = call.m.tensor(None, call.place)
+        made.storage.owner = "assumed"
+        call.m.memo[key] = made
+    return made
+
+
+def call_function(call: Call, operation: operations.Operation) -> Value:
+    """`torch.function(...)`."""
+    return perform(call, operation, list(call.args))
+
+
+def perform(call: Call, operation: operations.Operation, operands: list[Value]) -> Value:
+    """An operation on abstract operands: its effect on the capture, its use of host numbers, its result."""
+    m = call.m
+    keywords = call.arguments.kwargs
+    out = keywords.get("out")
+    tensors = tensor_ops.operands_of(*operands, *(v for k, v in keywords.items() if k != "out"))
+    device = result_device(call, operation, operands, tensors)
+    _announce(call, operation, operands, tensors, device)
+    _use_hosts(call, operation, operands)
+    tensor_ops.note_use(m, tensors, call.place)
+    if isinstance(out, Tensor):
+        tensor_ops.note_use(m, [out], call.place)
+        attributes.wrote_tensor(m, out, tensors[0] if tensors else Unknown("value"), call.node, call.frame)
+        return out
+    return result(call, operation, operands, tensors, device)
+
+
+def _announce(
+    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor], device: str | None
+) -> None:
+    m = call.m
+    if operation.warmup:
+        m.emit(Called(place=call.place, what="library", target=External(operation.name)))
+    if operation.random:
+        m.emit(
+            Called(
+                place=call.place,
+                what="random",
+                target=External(operation.name),
+                arguments=tuple(operands),
+                keywords=call.arguments.kwargs,
+            )
+        )
+    if not m.captures or not operation.effects:
+        return
+    holds = conditions_of(call, operation, operands, tensors, device)
+    effect = operation.effect_of(holds, call.arguments.kwargs.keys(), len(operands))
+    if effect is None:
+        return
+    if not effect.always and not _touches_device(effect.kind, tensors, device):
+        return
+    event = Operation(place=call.place, name=operation.name, effect=effect.kind, operands=tuple(operands))
+    event.keywords, event.entry = call.arguments.kwargs, operation
+    m.emit(event)
+
+
+def _touches_device(kind: str, tensors: list[Tensor], device: str | None) -> bool:
+    if any(t.on_device for t in tensors):
+        return True
+    return kind == "host-data" and device in ("cuda",)
+
+
+def conditions_of(
+    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor], device: str | None
+) -> set[str]:
+    """The conditions of the operation tables that hold in this call."""
+    holds: set[str] = set()
+    keywords = call.arguments.kwargs
+    first = operands[0] if operands else None
+    if len(operands) == 1 and call.arguments.more is None and not {"input", "other", "x", "y"} & set(keywords):
+        holds.add("one-argument")
+    repeats = operands[1] if len(operands) > 1 else keywords.get("repeats")
+    if repeats is not None and _device_tensor(repeats):
+        holds.add("tensor-repeats")
+    if len(operands) > 1 and _device_tensor(operands[1]):
+        holds.add("tensor-std")
+    if keywords.get("generator") is not None and not _is_none(keywords["generator"]):
+        holds.add("own-generator")
+    if _non_blocking(call, operands) is not True:
+        holds.add("blocking")
+    _data_conditions(holds, first)
+    _movement(holds, call, operation, operands, tensors, device)
+    for index, operand in enumerate(operands):
+        if operation.takes_number(index) and _holds_device_tensor(operand):
+            holds.add("tensor-as-number")
+    for name, value in keywords.items():
+        if operation.takes_number(name) and _holds_device_tensor(value):
+            holds.add("tensor-as-number")
+    if _checks(keywords):
+        holds.add("error-check")
+    return holds
+
+
+def _checks(keywords: dict[str, Value]) -> bool:
+    for name in ("check_errors", "error_if_nonfinite", "validate_args"):
+        value = keywords.get(name)
+        if isinstance(value, Const) and value.value:
+            return True
+    return False
+
+
+def _data_conditions(holds: set[str], first: Value | None) -> None:
+    if first is None:
+        return
+    for part in alternatives(first):
+        if isinstance(part, Sequence_):
+            elements = part.elements()
+            held = [t for t in tensors_in(part, 3)]
+            if any(t.on_device for t in held):
+                holds.add("tensor-elements")
+            if not held or len(held) < len(elements):
+                holds.add("host-data")
+        elif isinstance(part, (Const, Host)) and not (isinstance(part, Const) and part.value is None):
+            holds.add("host-data")
+
+
+def _movement(
+    holds: set[str],
+    call: Call,
+    operation: operations.Operation,
+    operands: list[Value],
+    tensors: list[Tensor],
+    device: str | None,
+) -> None:
+    """Which way a copy goes, and whether its host side is pinned."""
+    name = operation.name.rpartition(".")[2]
+    source: Tensor | None = next((t for v in operands[:1] for t in tensors_in(v, 0)), None)
+    target = device
+    if name in ("copy_", "index_copy_", "masked_scatter_", "set_") and len(operands) > 1 and source is not None:
+        target = source.device
+        source = next((t for t in tensors_in(operands[1], 0)), None)
+    if source is None:
+        if target == "cuda" and "host-data" in holds:
+            holds.add("to-gpu")
+            holds.add("pageable")
+        return
+    host = source if source.device in ("cpu", "pinned") else None
+    if host is not None and target in ("cuda", None) and not (target is None and name == "copy_"):
+        holds.add("to-gpu")
+        holds.add("pinned" if host.device == "pinned" else "pageable")
+    elif source.on_device and target in ("cpu", "pinned"):
+        holds.add("to-cpu")
+        owner = next((t for v in operands[:1] for t in tensors_in(v, 0)), None)
+        pinned = target == "pinned" or (owner is not None and name == "copy_" and owner.device == "pinned")
+        holds.add("pinned" if pinned else "pageable")
+
+
+def _device_tensor(value: Value) -> bool:
+    return any(isinstance(part, Tensor) and part.on_device for part in alternatives(value))
+
+
+def _holds_device_tensor(value: Value) -> bool:
+    return any(t.on_device for t in tensors_in(value, 1))
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _non_blocking(call: Call, operands: list[Value]) -> bool | None:
+    value = call.arguments.kwargs.get("non_blocking")
+    if value is None and call.name.endswith(".copy_") and len(operands) > 2:
+        value = operands[2]
+    return bool(value.value) if isinstance(value, Const) else None
+
+
+def _use_hosts(call: Call, operation: operations.Operation, operands: list[Value]) -> None:
+    """Host numbers among the operands become part of the recorded kernels."""
+    if not call.m.captures or not any(tensor_ops.any_tensor(v) for v in operands):
+        if not operation.factory:
+            return
+    use = "fill" if operation.result == "inplace" or operation.factory else "argument"
+    named = [v for k, v in call.arguments.kwargs.items() if k not in NOT_FLAGGED]
+    for value in [*operands, *named]:
+        if not tensor_ops.any_tensor(value):
+            tensor_ops.host_use(call.m, call.node, value, use, call.frame)
+
+
+# results
+
+
+def result_device(
+    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor]
+) -> str | None:
+    """Where the result of an operation lives."""
+    named = tensor_ops.device_of(call.m, call.arguments.kwargs.get("device"))
+    last = operation.name.rpartition(".")[2]
+    if last in ("to", "type", "cpu", "cuda", "to_empty"):
+        return _moved_device(call, last, operands, tensors, named)
+    if named is not False:
+        return named if isinstance(named, str) else None
+    if operation.device == "cpu":
+        return "cpu"
+    if operation.device == "cuda":
+        return "cuda"
+    if last == "pin_memory":
+        return "pinned"
+    if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
+        if _truthy(call.arguments.kwargs.get("pin_memory")):
+            return "pinned"
+        return default_device(call.m)
+    return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
+
+
+def _follows_owner(last: str) -> bool:
+    return last.startswith("new_") or last.endswith("_like")
+
+
+def _truthy(value: Value | None) -> bool:
+    return isinstance(value, Const) and bool(value.value)
+
+
+def _moved_device(
+    call: Call, last: str, operands: list[Value], tensors: list[Tensor], named: str | None | bool
+) -> str | None:
+    here = tensors[0].device if tensors else None
+    if last in ("cpu", "cuda"):
+        return last
+    if named is not False:
+        return named if isinstance(named, str) else None
+    for operand in operands[1:]:
+        if isinstance(operand, (Host, External)):
+            continue
+        found = tensor_ops.device_of(call.m, operand)
+        if found is not False:
+            return found if isinstance(found, str) else None
+    return here
+
+
+def default_device(m: Machine) -> str | None:
+    """The device of a factory without `device=`: the CPU, unless a device context encloses it."""
+    for context in reversed(m.contexts):
+        if context.cls == "torch.device":
+            return context.fields.get("type")  # type: ignore[no-any-return]
+    chosen = m.memo.get("default-device", "cpu")
+    return chosen if isinstance(chosen, str) or chosen is None else "cpu"
+
+
+def result(
+    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor], device: str | None
+) -> Value:
+    """The value that an operation returns."""
+    kind = operation.result
+    if operation.with_dim and _has_dim(call, operands):
+        kind = operation.with_dim
+    first = tensors[0] if tensors else None
+    if kind in HOST_RESULTS:
+        change = Change.CHANGING if operation.effects and _device_value(tensors) else Change.SHAPE
+        return Host(HOST_RESULTS[kind], change)
+    if kind in ("inplace", "view", "views", "maybe-view") and first is not None:
+        return _aliased(call, operation, operands, first, kind, device)
+    if kind.startswith("tuple"):
+        return _tuple_result(call, operation, kind, device, first)
+    if kind == "shape":
+        return _shape_result(call, operation, first)
+    if kind == "host-list":
+        return Sequence_((), "list", Host("any", Change.CHANGING), Change.CHANGING)
+    if kind in ("host-meta", "none", "object", "numpy"):
+        return _other_result(call, operation, kind)
+    return _fresh(call, operation, device, first)
+
+
+def _device_value(tensors: list[Tensor]) -> bool:
+    return bool(tensors)
+
+
+def _has_dim(call: Call, operands: list[Value]) -> bool:
+    return "dim" in call.arguments.kwargs or "axis" in call.arguments.kwargs or len(operands) > 1
+
+
+def _aliased(
+    call: Call, operation: operations.Operation, operands: list[Value], first: Tensor, kind: str, device: str | None
+) -> Value:
+    last = operation.name.rpartition(".")[2]
+    if kind == "inplace":
+        source = operands[1] if len(operands) > 1 else Unknown("value")
+        attributes.wrote_tensor(call.m, first, source, call.node, call.frame)
+        return operands[0]
+    if kind == "maybe-view":
+        if device != first.device and not (device is None and first.device == "cuda"):
+            return _fresh(call, operation, device, first)
+        if last in ("to", "type", "contiguous", "float", "half", "long", "int", "bool", "double", "bfloat16"):
+            return _converted(call, operation, device, first, last)
+    alias = first.alias(kind=_kind(call, operation, first), ndim=_view_rank(first, last))
+    return Sequence_((), "tuple", alias) if kind == "views" else alias
+
+
+def _converted(
+    call: Call, operation: operations.Operation, device: str | None, first: Tensor, last: str
+) -> Value:
+    """A conversion may return the tensor itself; what it is called decides which we assume."""
+    kind = _kind(call, operation, first)
+    if last in ("contiguous",) or (first.storage.graph is not None and not call.m.captures):
+        return first.alias(kind=kind, ndim=first.ndim)
+    made = call.m.tensor(device, call.place, kind, first.ndim)
+    return made
+
+
+def _view_rank(first: Tensor, last: str) -> int | None:
+    if first.ndim is None:
+        return None
+    if last == "unsqueeze":
+        return first.ndim + 1
+    return first.ndim if last in ("detach", "t", "transpose", "permute", "expand_as", "view_as", "narrow") else None
+
+
+def _tuple_result(
+    call: Call, operation: operations.Operation, kind: str, device: str | None, first: Tensor | None
+) -> Value:
+    count = kind.partition(":")[2]
+    if not count:
+        return Sequence_((), "tuple", _fresh(call, operation, device, first))
+    items = [_fresh(call, operation, device, first) for _ in range(int(count))]
+    last = items[-1]
+    if isinstance(last, Tensor) and operation.name.rpartition(".")[2] in ("max", "min", "topk", "sort", "median"):
+        last.kind = "int"
+    return Sequence_(items, "tuple")
+
+
+def _shape_result(call: Call, operation: operations.Operation, first: Tensor | None) -> Value:
+    serial = first.storage.serial if first is not None else 0
+    if operation.name.endswith(".size") and not call.args and not call.arguments.kwargs:
+        made = Obj("torch.Size", call.place)
+        made.serial = serial or made.serial
+        return made
+    key = tuple(a.value if isinstance(a, Const) else id(a) for a in call.args)
+    return Host("int", Change.SHAPE, ("shape", operation.name, serial, key) if serial else None)
+
+
+def _other_result(call: Call, operation: operations.Operation, kind: str) -> Value:
+    if kind == "none":
+        return Const(None)
+    if kind == "numpy":
+        return Unknown("numpy array", Change.CHANGING)
+    return Host("any", Change.SHAPE) if kind == "host-meta" else Unknown(operation.name)
+
+
+def _kind(call: Call, operation: operations.Operation, first: Tensor | None) -> str | None:
+    named = call.arguments.kwargs.get("dtype")
+    for value in (named, *(a for a in call.args if isinstance(a, External))):
+        if isinstance(value, External):
+            return kind_of_dtype(value.name)
+    if operation.dtype in ("bool", "int", "float"):
+        return operation.dtype
+    last = operation.name.rpartition(".")[2]
+    if last in ("float", "half", "double", "bfloat16"):
+        return "float"
+    if last in ("long", "int"):
+        return "int"
+    if operation.dtype == "same" and first is not None:
+        return first.kind
+    return "float" if operation.factory and last in ("zeros", "ones", "empty", "rand", "randn") else None
+
+
+def kind_of_dtype(name: str) -> str | None:
+    last = name.rpartition(".")[2]
+    if last == "bool":
+        return "bool"
+    if last.startswith(("int", "uint", "long", "short")):
+        return "int"
+    return "float" if last.startswith(("float", "half", "bfloat", "double")) else None
+
+
+def _fresh(
+    call: Call, operation: operations.Operation, device: str | None, first: Tensor | None
+) -> Tensor:
+    ndim = _rank_of(call, operation, first)
+    made = call.m.tensor(device, call.place, _kind(call, operation, first), ndim)
+    last = operation.name.rpartition(".")[2]
+    if last in ("clone", "cpu", "numpy", "tolist", "copy"):
+        made.storage.owner = "copy"
+    return made
+
+
+def _rank_of(call: Call, operation: operations.Operation, first: Tensor | None) -> int | None:
+    if operation.reduces == "always":
+        return 0
+    last = operation.name.rpartition(".")[2]
+    if operation.reduces == "without-dim":
+        given = len(call.args) + (0 if isinstance(call.owner, (Tensor, Unknown)) else -1)
+        return 0 if given <= 0 and not {"dim", "axis"} & set(call.arguments.kwargs) else None
+    if operation.factory and first is None:
+        return _factory_rank(call, last)
+    if operation.dtype == "bool" or last in ("clone", "abs", "neg", "exp", "sqrt", "clamp", "zeros_like", "ones_like"):
+        return first.ndim if first is not None else None
+    return None
+
+
+def _factory_rank(call: Call, last: str) -> int | None:
+    if last in ("arange", "linspace", "randperm"):
+        return 1
+    if last == "tensor":
+        return 0 if call.args and isinstance(call.args[0], (Const, Host)) else None
+    size = call.args[0] if call.args else call.arguments.kwargs.get("size")
+    if isinstance(size, Sequence_):
+        return len(size.items) if size.rest is None else None
+    if isinstance(size, (Const, Host)) and last in ("zeros", "ones", "empty", "rand", "randn"):
+        return len(call.args) if call.arguments.more is None else None
+    return 1 if isinstance(size, (Const, Host)) and last == "full" else None
+
+

@@ -1,0 +1,259 @@
+"""Dispatch to the library models: calls, attributes and objects that live outside the project."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import tensor_ops
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.functions import Arguments
+from graphlint.analysis.libraries import builtin, compiled, cuda, nn, optim, stdlib, tensors, threads, warp
+from graphlint.analysis.libraries.registry import MODELS, Call
+from graphlint.analysis.values import (
+    FALSE,
+    TRUE,
+    Change,
+    Const,
+    External,
+    Host,
+    Obj,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    change_of,
+    tensors_in,
+)
+from graphlint.rules import operations
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+__all__ = ["builtin", "compiled", "cuda", "nn", "optim", "stdlib", "threads", "warp"]
+
+# Libraries whose calls count as followed although they have no model: they are known to be host code.
+HOST_LIBRARIES = frozenset(
+    {
+        "math",
+        "os",
+        "sys",
+        "re",
+        "json",
+        "logging",
+        "warnings",
+        "copy",
+        "typing",
+        "collections",
+        "itertools",
+        "functools",
+        "contextlib",
+        "dataclasses",
+        "enum",
+        "abc",
+        "builtins",
+        "torch",
+        "inspect",
+        "time",
+        "gc",
+        "threading",
+        "bisect",
+        "operator",
+        "random",
+        "string",
+        "pathlib",
+        "weakref",
+        "types",
+        "numpy",
+        "host",
+        "function",
+        "enum",
+    }
+)
+
+
+def call_external(m: Machine, function: External, arguments: Arguments, place: Place, frame: Frame) -> Value:
+    """Call something outside the project by its dotted name."""
+    call = Call(m, function.name, function.owner, arguments, place, frame)
+    found = MODELS.get(function.name)
+    if found is not None:
+        _count(m)
+        return found(call)
+    if function.name.startswith("Tensor."):
+        _count(m)
+        return tensors.call_method(call)
+    operation = operations.function(function.name)
+    if operation is not None:
+        _count(m)
+        return tensors.call_function(call, operation)
+    return _unmodelled(call)
+
+
+def _count(m: Machine) -> None:
+    if m.capture is not None:
+        m.capture.resolved += 1
+
+
+def _unmodelled(call: Call) -> Value:
+    root = call.name.split(".")[0]
+    if nn.is_module_class(call.name):
+        _count(call.m)
+        return nn.make_module(call)
+    if warp.is_launch(call.name):
+        return warp.call(call)
+    owner = call.owner
+    if isinstance(owner, Obj) and isinstance(owner.cls, str):
+        inherited = nn.method(call) if owner.cls.startswith("torch.nn.") else None
+        if inherited is not None:
+            return inherited
+    if root in HOST_LIBRARIES:
+        _count(call.m)
+    else:
+        call.m.unresolved(call.place, f"`{call.name}` is outside the project")
+    given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
+    for value in call.arguments.all():
+        if given and not tensor_ops.any_tensor(value):
+            tensor_ops.host_use(call.m, call.node, value, "argument", call.frame)
+    if given and root not in HOST_LIBRARIES - {"torch"}:
+        tensor_ops.note_use(call.m, given, call.place)
+        return opaque_result(call.m, External(call.name), given, call.place)
+    change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
+    if call.name.rpartition(".")[2][:1].isupper():
+        return Obj(call.name, call.place)
+    return Unknown(f"result of `{call.name}`", change)
+
+
+def opaque_result(m: Machine, function: Value, given: list[Tensor], place: Place) -> Value:
+    """What an unknown function of tensors returns: something that may be a tensor."""
+    if m.captures:
+        m.captures[-1].work += 1
+    made = Unknown("result of a call that could not be followed", typed="tensor")
+    return made
+
+
+def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:
+    """Call an instance of a library class."""
+    assert isinstance(owner.cls, str)
+    call = Call(m, f"{owner.cls}.__call__", owner, arguments, place, frame)
+    found = MODELS.get(call.name)
+    if found is not None:
+        _count(m)
+        return found(call)
+    if owner.cls.startswith("torch.nn."):
+        _count(m)
+        return nn.call_module(call)
+    override = owner.fields.get("elements")
+    m.unresolved(place, f"calling a `{owner.cls}`")
+    m.emit(Called(place=place, what="opaque", target=owner, arguments=arguments.all()))
+    given = [t for value in arguments.all() for t in tensors_in(value, 2)]
+    if given and override is None:
+        return opaque_result(m, owner, given, place)
+    return Unknown(f"result of calling `{owner.cls}`")
+
+
+# attributes
+
+
+def tensor_attribute(m: Machine, owner: Tensor, name: str, node: ast.AST, frame: Frame) -> Value:
+    return tensors.attribute(m, owner, name, node, frame)
+
+
+def is_tensor_method(name: str) -> bool:
+    """Whether only tensors have a method of this name."""
+    return name in TENSOR_ONLY
+
+
+TENSOR_ONLY = frozenset(
+    {
+        "unsqueeze",
+        "masked_fill",
+        "masked_fill_",
+        "index_select",
+        "scatter_add_",
+        "softmax",
+        "log_softmax",
+        "argmax",
+        "requires_grad_",
+        "data_ptr",
+        "is_cuda",
+        "new_empty",
+        "new_zeros",
+    }
+)
+
+
+def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
+    """An attribute of an instance of a library class."""
+    assert isinstance(owner.cls, str)
+    if owner.cls == "super":
+        return nn.super_attribute(m, owner, name, node, frame)
+    if owner.cls == "torch.device" and name == "type":
+        kind = owner.fields.get("type")
+        return Const(kind) if isinstance(kind, str) else Host("str")
+    if owner.cls.startswith("torch.nn."):
+        found = nn.attribute(m, owner, name, frame.place(node))
+        if found is not None:
+            return found
+    if owner.cls == "torch.cuda.Stream" and name in ("cuda_stream", "stream_id"):
+        return Host("int", Change.CONSTANT, ("cuda_stream", owner.serial))
+    held = owner.fields.get("wrapped")
+    if held is not None and owner.cls == "compiled":
+        from graphlint.analysis import attributes
+
+        return attributes.get(m, held, name, node, frame)
+    return External(f"{owner.cls}.{name}", owner)
+
+
+def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: Place) -> Value | None:
+    """What a library base class gives an instance of a project class."""
+    if nn.is_module_class(dotted) or dotted == "torch.nn.Module":
+        return nn.attribute(m, owner, name, place) or External(f"torch.nn.Module.{name}", owner)
+    if dotted == "threading.Thread":
+        return External(f"threading.Thread.{name}", owner)
+    if dotted in ("torch.autograd.Function", "torch.autograd.function.Function"):
+        return External(f"torch.autograd.Function.{name}", owner)
+    if dotted.startswith("builtins."):
+        return External(f"{dotted}.{name}", owner)
+    return None
+
+
+def constant(m: Machine, dotted: str) -> Value | None:
+    """Constants of libraries that decide branches."""
+    if dotted in ("torch.version.hip", "torch.version.xpu"):
+        return Const(None)
+    if dotted == "torch.version.cuda":
+        return Host("str", Change.CONSTANT)
+    if dotted in ("typing.TYPE_CHECKING",):
+        return FALSE
+    if dotted in ("torch.backends.cuda.is_built", "math.inf", "math.pi", "torch.inf"):
+        return TRUE if dotted.endswith("is_built") else Host("float", Change.CONSTANT)
+    return None
+
+
+def wrote_field(m: Machine, owner: Obj, name: str, value: Value, place: Place) -> None:
+    """A field of an object was assigned: modules register children and parameters by it."""
+    if isinstance(value, Tensor) and value.parameter:
+        value.storage.owner = value.storage.owner or "parameter"
+
+
+def wrote_external(m: Machine, owner: External, name: str, value: Value, place: Place) -> None:
+    """An attribute of a library was assigned: switches of the compiler matter."""
+    if owner.name.startswith("torch._inductor.config") and name == "cudagraphs" and isinstance(value, Const):
+        m.memo["inductor-cudagraphs"] = value
+
+
+def note_replaced(m: Machine, owner: Tensor, place: Place) -> None:
+    """`tensor.data = other`: the name keeps, the memory goes."""
+    m.memo.setdefault("replaced", Sequence_()).fields.setdefault("places", []).append((owner.storage, place))
+
+
+def note_grad(m: Machine, owner: Tensor, value: Value, place: Place) -> None:
+    """`p.grad = value`."""
+    is_none = isinstance(value, Const) and value.value is None
+    if isinstance(value, Tensor):
+        m.memo[("grad", owner.storage.serial)] = value
+    elif is_none:
+        m.memo.pop(("grad", owner.storage.serial), None)
+
+

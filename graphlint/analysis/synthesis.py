@@ -1,0 +1,114 @@
+"""Making values that the program is given: instances nobody constructs in sight, missing fields."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import calls, functions, generators
+from graphlint.analysis.classes import ClassInfo, Def
+from graphlint.analysis.frames import Place
+from graphlint.analysis.functions import Arguments
+from graphlint.analysis.values import Change, Obj, Unknown
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+EARLY = ("init", "load", "setup", "set_up", "prepare", "build", "create", "alloc", "initialize", "configure")
+
+
+def instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Obj:
+    """The instance of a class that an annotation speaks of; its constructor runs when first needed.
+
+    Within a scenario one such instance stands for every mention of the class, so that what one
+    function does to it is seen by another.
+    """
+    key = id(info.node)
+    made = m.instances.get(key)
+    if made is None:
+        made = Obj(info, place, "given")
+        made.fields["?pending"] = True
+        m.instances[key] = made
+    return made
+
+
+def initialise(m: Machine, owner: Obj) -> None:
+    """Run the constructor of a given instance with arguments from its annotations."""
+    with m.heap.aside():
+        owner.fields.pop("?pending", None)
+    assert isinstance(owner.cls, ClassInfo)
+    found = owner.cls.find("__init__")
+    with m.before_everything():
+        if found is None:
+            place = owner.site or Place(owner.cls.module, owner.cls.node, owner.cls.scope)
+            functions.record_fields(m, owner, owner.cls, Arguments(), place)
+            return
+        info, node = found
+        _run(m, owner, info, node)
+
+
+def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:
+    """Run a method of a given instance, aside from the program's own course."""
+    if len(m.frames) > m.MAX_DEPTH - 4:
+        return
+    place = Place(info.module, node, f"{info.scope}.{node.name}")
+    frame = functions.top_frame(m, info)
+    m.frames.append(frame)
+    try:
+        function = functions.method_value(m, info, node, owner)
+        calls.call(m, function, Arguments(), node, frame, place)
+    finally:
+        m.frames.pop()
+
+
+def find_field(m: Machine, owner: Obj, name: str) -> bool:
+    """Run the method that sets a field which the constructor does not; True when the field is there then."""
+    assert isinstance(owner.cls, ClassInfo)
+    key = ("field", owner.serial, name)
+    if key in m.memo:
+        return name in owner.fields
+    m.memo[key] = Unknown("searched")
+    running = {id(f.function.node) for f in m.frames if f.function is not None}
+    for info, node in _writers(owner.cls, name):
+        if id(node) in running or _captures(node):
+            continue
+        with m.before_everything():
+            _run(m, owner, info, node)
+        if name in owner.fields:
+            return True
+    return False
+
+
+def _writers(cls: ClassInfo, name: str) -> list[tuple[ClassInfo, Def]]:
+    """Methods that assign `self.name`, those that prepare things first."""
+    found = []
+    for info in cls.mro():
+        for method in info.methods.values():
+            if name in written_fields(method):
+                found.append((info, method))
+    return sorted(found, key=lambda pair: not pair[1].name.lstrip("_").startswith(EARLY))[:3]
+
+
+def written_fields(node: Def) -> frozenset[str]:
+    """The names that a method assigns on its first parameter."""
+    cached: frozenset[str] | None = getattr(node, "_written_fields", None)
+    if cached is None:
+        first = node.args.args[0].arg if node.args.args else ""
+        names = set()
+        for part in generators.own_nodes(node):
+            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                if isinstance(part.value, ast.Name) and part.value.id == first:
+                    names.add(part.attr)
+        cached = frozenset(names)
+        node._written_fields = cached  # type: ignore[union-attr]
+    return cached
+
+
+def _captures(node: Def) -> bool:
+    """Whether a method's own text captures or replays: such a method is not run aside."""
+    for part in generators.own_nodes(node):
+        if isinstance(part, ast.Attribute) and part.attr in ("replay", "graph", "capture_begin", "CUDAGraph"):
+            return True
+    return False
+
+
