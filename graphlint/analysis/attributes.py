@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import annotations, expressions, functions, library, names, synthesis, tensor_ops
+from graphlint.analysis import expressions, functions, hints, library, names, synthesis, tensor_ops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Allocated, Called, Stored
 from graphlint.analysis.frames import Frame, Place
@@ -126,7 +127,9 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
 
 
 def _is_bound(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(d, ast.Name) and d.id in ("classmethod", "staticmethod") for d in node.decorator_list)
+    return any(
+        isinstance(d, ast.Name) and d.id in ("classmethod", "staticmethod") for d in node.decorator_list
+    )
 
 
 def _plain(m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
@@ -192,7 +195,7 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         info, method = found
         if is_property(method):
             function = Function(method, info.module, info.env, f"{info.scope}.{name}", cls=info)
-            return functions.call_function(m, function.bind(owner), functions.Arguments(), place)
+            return functions.call_function(m, function.bind(owner), Arguments(), place)
         return functions.method_value(m, info, method, owner)
     if name == "__class__":
         return Class(owner.cls)
@@ -212,7 +215,7 @@ def _inherited(m: Machine, owner: Obj, name: str, place: Place) -> Value:
     assert isinstance(owner.cls, ClassInfo)
     for info in owner.cls.mro():
         if name in info.annotations:
-            value = annotations.value_of(m, info.annotations[name], info.module, Change.CONFIG, place)
+            value = hints.value_of(m, info.annotations[name], info.module, Change.CONFIG, place)
             with m.heap.aside():
                 owner.fields[name] = value
             return value
@@ -294,13 +297,17 @@ def _announce_store(
     cell = (id(fields), name)
     before = old if isinstance(old, Value) else None
     m.emit(
-        Stored(place=place, cell=cell, owner=owner, name=str(name), value=value, old=before, augmented=augmented)
+        Stored(
+            place=place, cell=cell, owner=owner, name=str(name), value=value, old=before, augmented=augmented
+        )
     )
     capture = m.capture
     assert capture is not None
     for tensor in tensors_in(value, 1):
         if tensor.storage.graph is capture.graph and tensor.storage.site is not None:
-            guarded = any(_is_absence(c.value) or "None" in ast.dump(c.place.node) for c in m.frame.conditions)
+            guarded = any(
+                _is_absence(c.value) or "None" in ast.dump(c.place.node) for c in m.frame.conditions
+            )
             m.emit(Allocated(place=place, tensor=tensor, stored=place, guarded=guarded))
 
 
@@ -320,7 +327,7 @@ def note_kept(m: Machine, value: Value, place: Place | None) -> None:
 def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place) -> None:
     if name == "data" and isinstance(value, (Tensor, Unknown)):
         if not (isinstance(value, Tensor) and value.storage is owner.storage):
-            owner.storage.replaced = place
+            owner.storage.replaced, owner.storage.replaced_at = place, m.clock
             m.emit(Called(place=place, what="set-data", target=owner, arguments=(value,)))
             library.note_replaced(m, owner, place)
     elif name == "grad":

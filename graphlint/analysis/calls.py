@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, expressions, functions, library, loops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.functions import Arguments
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
     Change,

@@ -187,4 +187,6 @@ def is_graph(value: Value) -> bool:
 
 def graphs_in(value: Value) -> list[Obj]:
     """The graphs that a value may be."""
-    return [part for part in alternatives(value) if isinstance(part, Obj) and part.cls == "torch.cuda.CUDAGraph"]
+    return [
+        part for part in alternatives(value) if isinstance(part, Obj) and part.cls == "torch.cuda.CUDAGraph"
+    ]

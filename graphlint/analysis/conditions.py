@@ -101,7 +101,9 @@ def _identical(left: Value, right: Value) -> bool | None:
             return False if other.kind in ("int", "float", "str", "bool") else None
         return None
     if isinstance(left, Const) and isinstance(right, Const):
-        return left.value is right.value or (type(left.value) is type(right.value) and left.value == right.value)
+        return left.value is right.value or (
+            type(left.value) is type(right.value) and left.value == right.value
+        )
     if isinstance(left, Const) != isinstance(right, Const):
         return False
     ids = identity_of(left), identity_of(right)
@@ -212,9 +214,7 @@ def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[t
     return []
 
 
-def _isinstance_implied(
-    m: Machine, node: ast.Call, polarity: bool, frame: Frame
-) -> list[tuple[str, Value]]:
+def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
     if name == "is_tensor":
         return _kept(m, node.args[0], frame, lambda part: isinstance(part, Tensor) is polarity or _open(part))

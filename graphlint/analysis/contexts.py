@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, captures, expressions, functions, generators, statements
+from graphlint.analysis import attributes, calls, captures, expressions, generators, statements
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import StreamEntered
 from graphlint.analysis.frames import Frame, Place
@@ -93,12 +94,12 @@ def _enter_project(m: Machine, value: Obj, place: Place, frame: Frame) -> tuple[
     entering = attributes.get(m, value, "__enter__", place.node, frame)
     entered: Value = value
     if not isinstance(entering, (Unknown, External)):
-        entered = calls.call(m, entering, functions.Arguments(), place.node, frame, place)
+        entered = calls.call(m, entering, Arguments(), place.node, frame, place)
 
     def leave() -> None:
         leaving = attributes.get(m, value, "__exit__", place.node, frame)
         if not isinstance(leaving, (Unknown, External)):
-            calls.call(m, leaving, functions.Arguments([NONE, NONE, NONE]), place.node, frame, place)
+            calls.call(m, leaving, Arguments([NONE, NONE, NONE]), place.node, frame, place)
 
     return entered, leave
 

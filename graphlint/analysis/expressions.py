@@ -111,9 +111,7 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     return binary(m, node, node.op, left, right, frame)
 
 
-def binary(
-    m: Machine, node: ast.AST, op: ast.operator, left: Value, right: Value, frame: Frame
-) -> Value:
+def binary(m: Machine, node: ast.AST, op: ast.operator, left: Value, right: Value, frame: Frame) -> Value:
     """`left op right`, tensor arithmetic included."""
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame)
@@ -136,7 +134,13 @@ def binary(
 
 def _concatenated(left: Sequence_, right: Value) -> Value:
     if isinstance(right, Sequence_):
-        rest = right.rest if left.rest is None else left.rest if right.rest is None else join(left.rest, right.rest)
+        rest = (
+            right.rest
+            if left.rest is None
+            else left.rest
+            if right.rest is None
+            else join(left.rest, right.rest)
+        )
         return Sequence_((*left.items, *right.items), left.kind, rest, max(left.change, right.change))
     return Sequence_(left.items, left.kind, Unknown("concatenation"), left.change)
 
@@ -256,7 +260,9 @@ def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:
 
 
 def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Value, frame: Frame) -> Value:
-    if isinstance(where, Tensor) or (isinstance(item, Tensor) and isinstance(where, Sequence_) and where.items):
+    if isinstance(where, Tensor) or (
+        isinstance(item, Tensor) and isinstance(where, Sequence_) and where.items
+    ):
         tensor_ops.effect(m, node, "Tensor.__contains__", "scalar-read", (where, item), frame, how="in")
         return Host("bool", Change.CHANGING)
     found = conditions.contains(where, item)
@@ -342,7 +348,9 @@ def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:
 
 
 def _slice(m: Machine, node: ast.Slice, frame: Frame) -> Value:
-    bounds = [evaluate(m, part, frame) if part is not None else NONE for part in (node.lower, node.upper, node.step)]
+    bounds = [
+        evaluate(m, part, frame) if part is not None else NONE for part in (node.lower, node.upper, node.step)
+    ]
     return indexing.SliceValue(bounds[0], bounds[1], bounds[2])
 
 

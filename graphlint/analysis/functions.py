@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import annotations, calls, expressions, generators, statements
+from graphlint.analysis import calls, expressions, generators, hints, statements
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
@@ -33,28 +33,6 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-
-@dataclass(slots=True)
-class Arguments:
-    """The arguments of a call; `more` stands for an unknown number of further positional ones."""
-
-    args: list[Value] = field(default_factory=list)
-    kwargs: dict[str, Value] = field(default_factory=dict)
-    more: Value | None = None
-    more_kwargs: Value | None = None
-
-    def get(self, index: int, name: str) -> Value | None:
-        """The argument at a position or by keyword; None when it is not given."""
-        if name in self.kwargs:
-            return self.kwargs[name]
-        if index < len(self.args):
-            return self.args[index]
-        return self.more
-
-    def all(self) -> tuple[Value, ...]:
-        extra = [self.more] if self.more is not None else []
-        return (*self.args, *extra, *self.kwargs.values())
 
 
 # definitions
@@ -125,7 +103,7 @@ def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -
     """`value`, or what its annotation says when nothing else is known of it."""
     if annotation is None or not isinstance(value, Unknown):
         return value
-    return annotations.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
+    return hints.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
 
 
 # calling
@@ -166,7 +144,7 @@ def _declared_result(m: Machine, function: Function, place: Place) -> Value:
     returns = getattr(function.node, "returns", None)
     if returns is None:
         return Unknown("recursion")
-    return annotations.value_of(m, returns, function.module, Change.CONFIG, place)
+    return hints.value_of(m, returns, function.module, Change.CONFIG, place)
 
 
 def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
@@ -245,7 +223,9 @@ def call_method(m: Machine, owner: Obj, name: str, args: Sequence[Value]) -> Val
     info, node = found
     function = method_value(m, info, node, owner)
     place = Place(info.module, node, f"{info.scope}.{name}")
-    return calls.call(m, function, Arguments(list(args)), node, m.frame if m.frames else top_frame(m, info), place)
+    return calls.call(
+        m, function, Arguments(list(args)), node, m.frame if m.frames else top_frame(m, info), place
+    )
 
 
 def call_value(m: Machine, function: Value, node: ast.AST, frame: Frame, *args: Value) -> Value:
@@ -257,7 +237,9 @@ def top_frame(m: Machine, info: ClassInfo) -> Frame:
     return Frame(info.module, m.env_of(info.module), "<module>")
 
 
-def method_value(m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: Value) -> Value:
+def method_value(
+    m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: Value
+) -> Value:
     """The method as it is got from an instance or class: decorators applied, `self` bound."""
     frame = class_frame(m, info)
     base = Function(node, info.module, info.env, f"{info.scope}.{node.name}", cls=info)
@@ -351,7 +333,7 @@ def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments,
 
 def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value, place: Place) -> Value:
     if isinstance(value, Unknown) and arg.annotation is not None:
-        return annotations.value_of(m, arg.annotation, function.module, value.change, place)
+        return hints.value_of(m, arg.annotation, function.module, value.change, place)
     return value
 
 
@@ -360,7 +342,7 @@ def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, pl
     if arg.annotation is None:
         return Unknown(f"argument `{arg.arg}`", change)
     here = Place(function.module, arg, function.qualname)
-    return annotations.value_of(m, arg.annotation, function.module, change, here)
+    return hints.value_of(m, arg.annotation, function.module, change, here)
 
 
 # instances
@@ -393,7 +375,7 @@ def record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, 
             value = _field_default(m, default, class_frame(m, owner))
         if value is None or (isinstance(value, Unknown) and not value.typed):
             change = value.change if isinstance(value, Unknown) else Change.CONFIG
-            value = annotations.value_of(m, annotation, owner.module, change, place)
+            value = hints.value_of(m, annotation, owner.module, change, place)
         m.heap.write(made.fields, name, value)
     if info.find("__post_init__") is not None:
         m.frames.append(frame)
@@ -408,7 +390,9 @@ def _field_default(m: Machine, default: ast.expr, frame: Frame) -> Value:
     m.frames.append(frame)
     try:
         if isinstance(default, ast.Call):
-            name = default.func.id if isinstance(default.func, ast.Name) else getattr(default.func, "attr", "")
+            name = (
+                default.func.id if isinstance(default.func, ast.Name) else getattr(default.func, "attr", "")
+            )
             if name in ("field", "Field", "attrib"):
                 return _from_field_call(m, default, frame)
         return expressions.evaluate(m, default, frame)

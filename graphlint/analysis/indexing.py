@@ -180,7 +180,9 @@ def _judge_index(
     return advanced
 
 
-def _judge_part(m: Machine, owner: Tensor, part: Value, node: ast.AST, frame: Frame, *, writing: bool) -> bool:
+def _judge_part(
+    m: Machine, owner: Tensor, part: Value, node: ast.AST, frame: Frame, *, writing: bool
+) -> bool:
     name = "Tensor.__setitem__" if writing else "Tensor.__getitem__"
     if isinstance(part, SliceValue):
         for bound in part.bounds:
@@ -213,9 +215,7 @@ def _rank_after(owner: Tensor, index: Value) -> int | None:
     for part in parts_of(index):
         if isinstance(part, Const) and part.value is None:
             rank += 1
-        elif isinstance(part, Const) and part.value is Ellipsis:
-            continue
-        elif isinstance(part, SliceValue):
+        elif (isinstance(part, Const) and part.value is Ellipsis) or isinstance(part, SliceValue):
             continue
         elif isinstance(part, Tensor):
             rank += (part.ndim or 1) - 1
@@ -263,9 +263,13 @@ def _put_tensor(m: Machine, owner: Tensor, index: Value, value: Value, node: ast
             m, target, "Tensor.__setitem__", "dynamic-shape", (owner, value), frame, how="mask store"
         )
     if owner.on_device and _is_single_element(owner, index) and isinstance(value, (Const, Host)):
-        tensor_ops.effect(m, target, "Tensor.__setitem__", "host-data", (owner, value), frame, how="element store")
+        tensor_ops.effect(
+            m, target, "Tensor.__setitem__", "host-data", (owner, value), frame, how="element store"
+        )
     elif isinstance(value, Tensor) and value.device == "cpu" and owner.on_device:
-        tensor_ops.effect(m, target, "Tensor.__setitem__", "host-data", (owner, value), frame, how="cpu value")
+        tensor_ops.effect(
+            m, target, "Tensor.__setitem__", "host-data", (owner, value), frame, how="cpu value"
+        )
     if not isinstance(value, Tensor):
         tensor_ops.host_use(m, target, value, "fill", frame)
     attributes.wrote_tensor(m, owner, value, node, frame)
@@ -303,7 +307,9 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
         m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))
 
 
-def _put(m: Machine, owner: Mapping, identity: object, index: Value, value: Value, place: Place | None) -> None:
+def _put(
+    m: Machine, owner: Mapping, identity: object, index: Value, value: Value, place: Place | None
+) -> None:
     m.heap.write(owner.fields, identity, (index, value))
     if place is not None:
         m.log_write(owner.fields, identity, value, place)

@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import tensor_ops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.functions import Arguments
 from graphlint.analysis.libraries import builtin, compiled, cuda, nn, optim, stdlib, tensors, threads, warp
 from graphlint.analysis.libraries.registry import MODELS, Call
 from graphlint.analysis.values import (
@@ -68,7 +68,6 @@ HOST_LIBRARIES = frozenset(
         "numpy",
         "host",
         "function",
-        "enum",
     }
 )
 
@@ -255,5 +254,3 @@ def note_grad(m: Machine, owner: Tensor, value: Value, place: Place) -> None:
         m.memo[("grad", owner.storage.serial)] = value
     elif is_none:
         m.memo.pop(("grad", owner.storage.serial), None)
-
-

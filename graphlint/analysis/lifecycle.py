@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import annotations, calls, functions, generators, statements, synthesis
+from graphlint.analysis import calls, functions, generators, hints, statements, synthesis
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.functions import Arguments
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -107,8 +107,16 @@ def roots_of(module: ModuleFile) -> list[Root]:
 
 
 def _body_holds(module: ModuleFile) -> bool:
-    plain = [s for s in module.tree.body if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))]
-    return any(text_of(s).captures or text_of(s).replays for s in plain if not isinstance(s, (ast.Import, ast.ImportFrom)))
+    plain = [
+        s
+        for s in module.tree.body
+        if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
+    ]
+    return any(
+        text_of(s).captures or text_of(s).replays
+        for s in plain
+        if not isinstance(s, (ast.Import, ast.ImportFrom))
+    )
 
 
 def _involved(top: list[tuple[str, Def | ast.ClassDef]]) -> set[str]:
@@ -197,7 +205,7 @@ def _given(m: Machine, function: Function, arg: ast.arg, change: Change, place: 
 
             return Host(type(default.value).__name__, change)
         return Unknown(f"argument `{arg.arg}`", change)
-    return annotations.value_of(m, arg.annotation, function.module, change, place)
+    return hints.value_of(m, arg.annotation, function.module, change, place)
 
 
 def _unwrapped(value: Value) -> Function | None:

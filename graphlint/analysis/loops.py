@@ -64,7 +64,9 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
             return (), Obj("torch.nn.Module", value.site)
         if value.cls == "generator":
             return generators.collect(m, value)
-        return (), Unknown("element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG)
+        return (), Unknown(
+            "element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG
+        )
     return generators.iterate_object(m, value)
 
 
@@ -115,7 +117,13 @@ def _distinct(values: list[Value]) -> list[Value]:
     """One element of each kind: in captured code more of the same shows nothing new."""
     kept: dict[object, Value] = {}
     for value in values:
-        key = (value.cls, value.label) if isinstance(value, Obj) else type(value) if isinstance(value, Tensor) else value
+        key = (
+            (value.cls, value.label)
+            if isinstance(value, Obj)
+            else type(value)
+            if isinstance(value, Tensor)
+            else value
+        )
         kept.setdefault(key, value)
     return list(kept.values())
 

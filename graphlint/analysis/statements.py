@@ -33,6 +33,7 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
+
 def execute(m: Machine, body: Sequence[ast.stmt], frame: Frame) -> None:
     """Run statements in order until one of them leaves the block."""
     for statement in body:
@@ -175,7 +176,13 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
 
 
 def _run_under(
-    m: Machine, test: ast.expr, value: Value, polarity: bool, decided: bool, arm: Sequence[ast.stmt], frame: Frame
+    m: Machine,
+    test: ast.expr,
+    value: Value,
+    polarity: bool,
+    decided: bool,
+    arm: Sequence[ast.stmt],
+    frame: Frame,
 ) -> None:
     """Run an arm under what its test implies; an arm that leaves makes the other one's test hold after."""
     mark = len(frame.conditions)

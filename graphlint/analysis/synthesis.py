@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import calls, functions, generators
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
-from graphlint.analysis.functions import Arguments
 from graphlint.analysis.values import Change, Obj, Unknown
 
 if TYPE_CHECKING:
@@ -110,5 +110,3 @@ def _captures(node: Def) -> bool:
         if isinstance(part, ast.Attribute) and part.attr in ("replay", "graph", "capture_begin", "CUDAGraph"):
             return True
     return False
-
-

@@ -166,7 +166,7 @@ def _mentions(identity: object, keys: set[object]) -> bool:
     return False
 
 
-def device_of(m: Machine, value: Value | None) -> str | None | bool:
+def device_of(m: Machine, value: Value | None) -> str | bool | None:
     """The device that an argument names: `cuda`, `cpu`, None (unknown), or False when it names none."""
     if value is None:
         return False
@@ -186,7 +186,7 @@ def device_of(m: Machine, value: Value | None) -> str | None | bool:
     return False
 
 
-def _device_text(text: str) -> str | None | bool:
+def _device_text(text: str) -> str | bool | None:
     head = text.split(":")[0]
     if head in ("cuda", "hip"):
         return "cuda"

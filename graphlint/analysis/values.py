@@ -102,7 +102,17 @@ class Storage:
     program swapped the memory behind a tensor that keeps its name (`p.data = t`).
     """
 
-    __slots__ = ("changing", "device", "graph", "owner", "replaced", "serial", "site", "stream")
+    __slots__ = (
+        "changing",
+        "device",
+        "graph",
+        "owner",
+        "replaced",
+        "replaced_at",
+        "serial",
+        "site",
+        "stream",
+    )
 
     def __init__(self, device: str | None, site: Place | None, graph: Obj | None = None) -> None:
         self.device = device
@@ -111,6 +121,7 @@ class Storage:
         self.changing = False
         self.owner = ""
         self.replaced: Place | None = None
+        self.replaced_at = 0
         self.stream: Obj | None = None
         self.serial = next(_serial)
 

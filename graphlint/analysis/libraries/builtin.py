@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, conditions, expressions, functions, indexing, loops, tensor_ops
+from graphlint.analysis import (
+    attributes,
+    calls,
+    conditions,
+    expressions,
+    functions,
+    indexing,
+    loops,
+    tensor_ops,
+)
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import MISSING
@@ -51,7 +61,13 @@ def _number(call: Call) -> Value:
                 return Host(kind, Change.CHANGING)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         number = value.value
-        made = int(number) if kind == "int" and abs(number) < 1e18 else float(number) if kind == "float" else number
+        made = (
+            int(number)
+            if kind == "int" and abs(number) < 1e18
+            else float(number)
+            if kind == "float"
+            else number
+        )
         return Const(bool(number) if kind == "bool" else made, value.cells)
     if kind == "bool":
         answer = conditions.truth(value)
@@ -94,7 +110,9 @@ def _len(call: Call) -> Value:
         return functions.call_method(call.m, value, "__len__", [])
     if value is None:
         return Unknown("len")
-    return Host("int", change_of(value), ("len", identity_of(value)) if identity_of(value) else None, cells_of(value))
+    return Host(
+        "int", change_of(value), ("len", identity_of(value)) if identity_of(value) else None, cells_of(value)
+    )
 
 
 @model("builtins.range")
@@ -175,7 +193,14 @@ def _in_order(known: tuple[Value, ...], down: bool) -> tuple[Value, ...]:
     return tuple(sorted(known, key=lambda v: v.value, reverse=down))  # type: ignore[attr-defined]
 
 
-@model("builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset", "builtins.iter", "collections.deque")
+@model(
+    "builtins.list",
+    "builtins.tuple",
+    "builtins.set",
+    "builtins.frozenset",
+    "builtins.iter",
+    "collections.deque",
+)
 def _sequence(call: Call) -> Value:
     kind = {"tuple": "tuple", "set": "set", "frozenset": "set"}.get(call.name.rpartition(".")[2], "list")
     value = call.get(0, "iterable")
@@ -277,7 +302,9 @@ def _arithmetic(call: Call) -> Value:
 def _getattr(call: Call) -> Value:
     owner, name = call.get(0, "o"), call.text(1, "name")
     if owner is None or not name:
-        return Unknown("getattr with a computed name", change_of(owner) if owner is not None else Change.CONFIG)
+        return Unknown(
+            "getattr with a computed name", change_of(owner) if owner is not None else Change.CONFIG
+        )
     value = attributes.get(call.m, owner, name, call.node, call.frame)
     default = call.get(2, "default")
     if default is not None and isinstance(value, Unknown):
@@ -294,7 +321,11 @@ def _hasattr(call: Call) -> Value:
         if name in owner.fields or owner.cls.find(name) is not None:
             return Const(True)
         value = attributes.get(call.m, owner, name, call.node, call.frame)
-        if isinstance(value, Unknown) and not owner.cls.unknown_bases and owner.cls.find("__getattr__") is None:
+        if (
+            isinstance(value, Unknown)
+            and not owner.cls.unknown_bases
+            and owner.cls.find("__getattr__") is None
+        ):
             return Const(False)
     if isinstance(owner, (Function, Tensor)):
         return Host("bool")
@@ -396,7 +427,9 @@ def _object_is(value: Obj, cls: Value, name: str) -> bool | None:
     if isinstance(value.cls, str):
         if value.cls in ("torch.nn.Module",):
             return True if name == "Module" else None
-        same = isinstance(cls, External) and (cls.name == value.cls or cls.name.rpartition(".")[2] == value.cls.rpartition(".")[2])
+        same = isinstance(cls, External) and (
+            cls.name == value.cls or cls.name.rpartition(".")[2] == value.cls.rpartition(".")[2]
+        )
         if value.cls.startswith("torch.nn."):
             return same or name == "Module"
         return same if isinstance(cls, External) else False
@@ -407,19 +440,21 @@ def _object_is(value: Obj, cls: Value, name: str) -> bool | None:
         return None if given or value.cls.unknown_bases else False
     if isinstance(cls, External):
         return any(base == cls.name or base.rpartition(".")[2] == name for base in value.cls.externals()) or (
-            None if value.cls.unknown_bases else name == "object" or (name == "Module" and value.cls.is_module)
+            None
+            if value.cls.unknown_bases
+            else name == "object" or (name == "Module" and value.cls.is_module)
         )
     return None
 
 
 def instance_of_tested(m: Machine, node: ast.Call, wanted: tuple[Value, ...], frame: Frame) -> Value | None:
     """What an unknown value is inside `if isinstance(value, T)`."""
-    from graphlint.analysis import annotations
+    from graphlint.analysis import hints
 
     current = expressions.evaluate(m, node.args[0], frame)
     if not isinstance(current, (Unknown, Host)) or len(wanted) != 1:
         return None
-    made = annotations.of_type(m, wanted[0], change_of(current), frame.place(node))
+    made = hints.of_type(m, wanted[0], change_of(current), frame.place(node))
     return None if isinstance(made, Unknown) else made
 
 
@@ -428,7 +463,11 @@ def _type(call: Call) -> Value:
     value = call.get(0, "object")
     if isinstance(value, Obj) and isinstance(value.cls, ClassInfo):
         return Class(value.cls)
-    return External(f"builtins.{_python_type(value)}") if value is not None and _python_type(value) else Unknown("type")
+    return (
+        External(f"builtins.{_python_type(value)}")
+        if value is not None and _python_type(value)
+        else Unknown("type")
+    )
 
 
 @model("builtins.callable")
@@ -444,7 +483,7 @@ def _map(call: Call) -> Value:
     if len(call.args) < 2:
         return Unknown("map")
     element = loops.joined_elements(call.m, call.args[1])
-    made = calls.call(call.m, call.args[0], functions.Arguments([element]), call.node, call.frame)
+    made = calls.call(call.m, call.args[0], Arguments([element]), call.node, call.frame)
     change = change_of(call.args[1])
     return Sequence_((), "list", made if call.name.endswith("map") else element, change)
 
@@ -618,7 +657,9 @@ def _fromkeys(call: Call) -> Value:
     return made
 
 
-@model("builtins.open", "builtins.vars", "builtins.globals", "builtins.locals", "builtins.dir", "builtins.input")
+@model(
+    "builtins.open", "builtins.vars", "builtins.globals", "builtins.locals", "builtins.dir", "builtins.input"
+)
 def _opaque(call: Call) -> Value:
     return Unknown(call.name)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from graphlint.analysis import attributes, calls, captures, functions, tensor_ops
+from graphlint.analysis import attributes, calls, captures, tensor_ops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
@@ -145,7 +146,9 @@ def unknown_step(call: Call, step: Value | Place) -> Value:
 # Triton
 
 
-@model("triton.jit", "triton.heuristics", "triton.language.core.jit", "numba.cuda.jit", "cute.jit", "cute.kernel")
+@model(
+    "triton.jit", "triton.heuristics", "triton.language.core.jit", "numba.cuda.jit", "cute.jit", "cute.kernel"
+)
 def _jit(call: Call) -> Value:
     return _kernel(call, tuned=False)
 
@@ -182,8 +185,12 @@ def _launch(call: Call) -> Value:
     """`kernel[grid](...)`: host numbers among the arguments and in the grid are recorded."""
     m, kernel = call.m, call.this.fields.get("kernel")
     m.emit(
-        Called(place=call.place, what="launch", target=kernel if isinstance(kernel, Value) else NONE,
-               arguments=call.arguments.all())
+        Called(
+            place=call.place,
+            what="launch",
+            target=kernel if isinstance(kernel, Value) else NONE,
+            arguments=call.arguments.all(),
+        )
     )
     if isinstance(kernel, Obj) and not m.captures:
         m.heap.write(kernel.fields, "warm", Const(True))
@@ -206,7 +213,9 @@ def _constexpr_names(kernel: object) -> frozenset[str]:
         return frozenset()
     args = wrapped.node.args
     return frozenset(
-        a.arg for a in [*args.args, *args.kwonlyargs] if a.annotation and "constexpr" in ast.dump(a.annotation)
+        a.arg
+        for a in [*args.args, *args.kwonlyargs]
+        if a.annotation and "constexpr" in ast.dump(a.annotation)
     )
 
 
@@ -244,7 +253,11 @@ def _call_custom_op(call: Call) -> Value:
 
 @model("custom-op.register_fake", "custom-op.register_autograd", "torch.library.register_fake")
 def _fake(call: Call) -> Value:
-    return call.args[0] if call.args and isinstance(call.args[0], Function) else Obj("identity-decorator", call.place)
+    return (
+        call.args[0]
+        if call.args and isinstance(call.args[0], Function)
+        else Obj("identity-decorator", call.place)
+    )
 
 
 @model("torch.autograd.Function.apply")
@@ -255,7 +268,7 @@ def _apply(call: Call) -> Value:
     if isinstance(call.owner, Class):
         forward = attributes.get(call.m, call.owner, "forward", call.node, call.frame)
         context = Obj("torch.autograd.function.FunctionCtx", call.place)
-        arguments = functions.Arguments([context, *call.args], call.arguments.kwargs, call.arguments.more)
+        arguments = Arguments([context, *call.args], call.arguments.kwargs, call.arguments.more)
         return calls.call(call.m, forward, arguments, call.node, call.frame, call.place)
     return Unknown("autograd function")
 
@@ -265,8 +278,8 @@ def _run_first(call: Call) -> Value:
     """Functions that call their first argument with the others."""
     if not call.args:
         return Unknown(call.name)
-    call.m.emit(Called(place=call.place, what="checkpoint", target=call.args[0], keywords=call.arguments.kwargs))
-    arguments = functions.Arguments(call.args[1:], {}, call.arguments.more)
+    call.m.emit(
+        Called(place=call.place, what="checkpoint", target=call.args[0], keywords=call.arguments.kwargs)
+    )
+    arguments = Arguments(call.args[1:], {}, call.arguments.more)
     return calls.call(call.m, call.args[0], arguments, call.node, call.frame, call.place)
-
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, captures, functions, loops
+from graphlint.analysis import calls, captures, loops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
@@ -161,11 +162,13 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...]) -> Value:
             keywords=call.arguments.kwargs,
         )
     )
-    captures.start(call.m, "make_graphed_callables", call.place, graph, pool=call.arguments.kwargs.get("pool"))
+    captures.start(
+        call.m, "make_graphed_callables", call.place, graph, pool=call.arguments.kwargs.get("pool")
+    )
     call.m.captures[-1].facts["warmed"] = True
     try:
         made.fields["output"] = calls.call(
-            call.m, target, functions.Arguments(list(sample)), call.node, call.frame, call.place
+            call.m, target, Arguments(list(sample)), call.node, call.frame, call.place
         )
     finally:
         captures.end(call.m, call.place)
@@ -361,5 +364,3 @@ def _mark_step(call: Call) -> Value:
 @model("Tensor.record_stream")
 def _record_stream(call: Call) -> Value:
     return NONE
-
-

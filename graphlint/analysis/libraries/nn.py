@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, calls, functions, loops, tensor_ops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -118,7 +119,15 @@ def _own_parameter(m: Machine, owner: Obj, name: str, place: Place) -> Value:
 
 
 def _fact(m: Machine, owner: Obj, name: str) -> Value:
-    if name in ("in_features", "out_features", "num_embeddings", "embedding_dim", "num_heads", "eps", "kernel_size"):
+    if name in (
+        "in_features",
+        "out_features",
+        "num_embeddings",
+        "embedding_dim",
+        "num_heads",
+        "eps",
+        "kernel_size",
+    ):
         return Host("int", Change.CONFIG, ("module", owner.serial, name))
     if name == "module" and "module" in owner.fields:
         found = owner.fields["module"]
@@ -176,7 +185,7 @@ def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fra
         where, method = found
         if attributes.is_property(method):
             return calls.call(
-                m, functions.method_value(m, where, method, self_value), functions.Arguments(), node, frame
+                m, functions.method_value(m, where, method, self_value), Arguments(), node, frame
             )
         return functions.method_value(m, where, method, self_value)
     if name == "__init__":
@@ -238,7 +247,7 @@ def _sequential(call: Call) -> Value:
     value: Value = call.args[0] if call.args else Unknown("input")
     known, rest = loops.elements_of(call.m, held) if isinstance(held, Value) else ((), None)
     for child in (*known, *([rest] if rest is not None else [])):
-        value = calls.call(call.m, child, functions.Arguments([value]), call.node, call.frame, call.place)
+        value = calls.call(call.m, child, Arguments([value]), call.node, call.frame, call.place)
     return value
 
 
@@ -277,9 +286,7 @@ def _cast(call: Call) -> Value:
 
 def _load_state(call: Call) -> Value:
     assign = call.flag(2, "assign")
-    call.m.emit(
-        Called(place=call.place, what="load-state", target=call.owner or NONE, data=bool(assign))
-    )
+    call.m.emit(Called(place=call.place, what="load-state", target=call.owner or NONE, data=bool(assign)))
     return Unknown("incompatible keys")
 
 
@@ -307,8 +314,15 @@ def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> lis
     if "?pending" in owner.fields:
         attributes.get(m, owner, "training", place.node, m.frame)
     found = [v for v in owner.fields.values() if isinstance(v, Tensor) and v.parameter]
-    if isinstance(owner.cls, str) and owner.cls.rpartition(".")[2] in ("Linear", "Conv2d", "Embedding", "LayerNorm"):
-        found += [t for n in ("weight", "bias") if isinstance(t := _own_parameter(m, owner, n, place), Tensor)]
+    if isinstance(owner.cls, str) and owner.cls.rpartition(".")[2] in (
+        "Linear",
+        "Conv2d",
+        "Embedding",
+        "LayerNorm",
+    ):
+        found += [
+            t for n in ("weight", "bias") if isinstance(t := _own_parameter(m, owner, n, place), Tensor)
+        ]
     if depth:
         for child in _modules_in(owner):
             found += parameters_of(m, child, place, depth - 1)
@@ -318,7 +332,9 @@ def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> lis
 def _modules_in(owner: Obj) -> list[Obj]:
     found: list[Obj] = []
     for value in owner.fields.values():
-        if isinstance(value, Obj) and not (isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")):
+        if isinstance(value, Obj) and not (
+            isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")
+        ):
             found.append(value)
         elif isinstance(value, Sequence_):
             found += [part for part in value.elements() if isinstance(part, Obj)]
@@ -374,7 +390,7 @@ def _state_dict(call: Call) -> Value:
 
 def _apply(call: Call) -> Value:
     if call.args and isinstance(call.owner, Obj):
-        calls.call(call.m, call.args[0], functions.Arguments([call.owner]), call.node, call.frame)
+        calls.call(call.m, call.args[0], Arguments([call.owner]), call.node, call.frame)
     return call.owner or NONE
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.functions import Arguments
 from graphlint.analysis.values import Const, Obj, Value
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, contexts, expressions, functions, generators, loops
+from graphlint.analysis import calls, contexts, expressions, generators, loops
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
@@ -157,7 +158,9 @@ def _contextmanager(call: Call) -> Value:
 @model("context-factory.__call__")
 def _make_context(call: Call) -> Value:
     wrapped = call.this.fields.get("wrapped")
-    value = calls.call(call.m, wrapped, call.arguments, call.node, call.frame, call.place) if wrapped else None
+    value = (
+        calls.call(call.m, wrapped, call.arguments, call.node, call.frame, call.place) if wrapped else None
+    )
     if isinstance(value, Obj) and value.cls == "generator":
         made = Obj("context", call.place)
         made.fields.update(value.fields)
@@ -186,7 +189,7 @@ def _enter_context(call: Call) -> Value:
 @model("contextlib.ExitStack.callback", "contextlib.ExitStack.push")
 def _exit_callback(call: Call) -> Value:
     if call.args:
-        function, rest = call.args[0], functions.Arguments(call.args[1:], call.arguments.kwargs)
+        function, rest = call.args[0], Arguments(call.args[1:], call.arguments.kwargs)
         later = lambda: calls.call(call.m, function, rest, call.node, call.frame)  # noqa: E731
         call.this.fields.setdefault("exits", []).append(later)
     return NONE
@@ -253,7 +256,9 @@ def _now(call: Call) -> Value:
     return _drawn(call, "clock", "float")
 
 
-@model("random.random", "random.uniform", "random.gauss", "random.randint", "random.randrange", "random.choice")
+@model(
+    "random.random", "random.uniform", "random.gauss", "random.randint", "random.randrange", "random.choice"
+)
 def _random(call: Call) -> Value:
     return _drawn(call, "host-random", "float")
 
@@ -334,7 +339,11 @@ def _dereference(call: Call) -> Value:
 
 @model("generator.send", "generator.__next__")
 def _send(call: Call) -> Value:
-    return generators.first_yield(call.m, call.this) if generators.is_project(call.this) else Unknown("generator")
+    return (
+        generators.first_yield(call.m, call.this)
+        if generators.is_project(call.this)
+        else Unknown("generator")
+    )
 
 
 @model("operator.attrgetter", "operator.itemgetter", "types.SimpleNamespace", "argparse.Namespace")

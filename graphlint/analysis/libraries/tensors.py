@@ -102,7 +102,9 @@ _ATTRIBUTES = {
     "grad": _grad,
     "is_cuda": _is_cuda,
     "ndim": _rank,
-    "dtype": lambda m, owner, place: Host("any", Change.CONSTANT, ("dtype", owner.kind, owner.storage.serial)),
+    "dtype": lambda m, owner, place: Host(
+        "any", Change.CONSTANT, ("dtype", owner.kind, owner.storage.serial)
+    ),
     "requires_grad": lambda m, owner, place: Host("bool", Change.CONFIG),
     "is_leaf": lambda m, owner, place: Host("bool", Change.CONFIG),
     "is_sparse": lambda m, owner, place: FALSE,
@@ -163,7 +165,11 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
 
 
 def _announce(
-    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor], device: str | None
+    call: Call,
+    operation: operations.Operation,
+    operands: list[Value],
+    tensors: list[Tensor],
+    device: str | None,
 ) -> None:
     m = call.m
     if operation.warmup:
@@ -198,13 +204,21 @@ def _touches_device(kind: str, tensors: list[Tensor], device: str | None) -> boo
 
 
 def conditions_of(
-    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor], device: str | None
+    call: Call,
+    operation: operations.Operation,
+    operands: list[Value],
+    tensors: list[Tensor],
+    device: str | None,
 ) -> set[str]:
     """The conditions of the operation tables that hold in this call."""
     holds: set[str] = set()
     keywords = call.arguments.kwargs
     first = operands[0] if operands else None
-    if len(operands) == 1 and call.arguments.more is None and not {"input", "other", "x", "y"} & set(keywords):
+    if (
+        len(operands) == 1
+        and call.arguments.more is None
+        and not {"input", "other", "x", "y"} & set(keywords)
+    ):
         holds.add("one-argument")
     repeats = operands[1] if len(operands) > 1 else keywords.get("repeats")
     if repeats is not None and _device_tensor(repeats):
@@ -263,7 +277,11 @@ def _movement(
     name = operation.name.rpartition(".")[2]
     source: Tensor | None = next((t for v in operands[:1] for t in tensors_in(v, 0)), None)
     target = device
-    if name in ("copy_", "index_copy_", "masked_scatter_", "set_") and len(operands) > 1 and source is not None:
+    if (
+        name in ("copy_", "index_copy_", "masked_scatter_", "set_")
+        and len(operands) > 1
+        and source is not None
+    ):
         target = source.device
         source = next((t for t in tensors_in(operands[1], 0)), None)
     if source is None:
@@ -348,7 +366,7 @@ def _truthy(value: Value | None) -> bool:
 
 
 def _moved_device(
-    call: Call, last: str, operands: list[Value], tensors: list[Tensor], named: str | None | bool
+    call: Call, last: str, operands: list[Value], tensors: list[Tensor], named: str | bool | None
 ) -> str | None:
     here = tensors[0].device if tensors else None
     if last in ("cpu", "cuda"):
@@ -374,7 +392,11 @@ def default_device(m: Machine) -> str | None:
 
 
 def result(
-    call: Call, operation: operations.Operation, operands: list[Value], tensors: list[Tensor], device: str | None
+    call: Call,
+    operation: operations.Operation,
+    operands: list[Value],
+    tensors: list[Tensor],
+    device: str | None,
 ) -> Value:
     """The value that an operation returns."""
     kind = operation.result
@@ -406,7 +428,12 @@ def _has_dim(call: Call, operands: list[Value]) -> bool:
 
 
 def _aliased(
-    call: Call, operation: operations.Operation, operands: list[Value], first: Tensor, kind: str, device: str | None
+    call: Call,
+    operation: operations.Operation,
+    operands: list[Value],
+    first: Tensor,
+    kind: str,
+    device: str | None,
 ) -> Value:
     last = operation.name.rpartition(".")[2]
     if kind == "inplace":
@@ -438,7 +465,11 @@ def _view_rank(first: Tensor, last: str) -> int | None:
         return None
     if last == "unsqueeze":
         return first.ndim + 1
-    return first.ndim if last in ("detach", "t", "transpose", "permute", "expand_as", "view_as", "narrow") else None
+    return (
+        first.ndim
+        if last in ("detach", "t", "transpose", "permute", "expand_as", "view_as", "narrow")
+        else None
+    )
 
 
 def _tuple_result(
@@ -449,7 +480,13 @@ def _tuple_result(
         return Sequence_((), "tuple", _fresh(call, operation, device, first))
     items = [_fresh(call, operation, device, first) for _ in range(int(count))]
     last = items[-1]
-    if isinstance(last, Tensor) and operation.name.rpartition(".")[2] in ("max", "min", "topk", "sort", "median"):
+    if isinstance(last, Tensor) and operation.name.rpartition(".")[2] in (
+        "max",
+        "min",
+        "topk",
+        "sort",
+        "median",
+    ):
         last.kind = "int"
     return Sequence_(items, "tuple")
 
@@ -498,9 +535,7 @@ def kind_of_dtype(name: str) -> str | None:
     return "float" if last.startswith(("float", "half", "bfloat", "double")) else None
 
 
-def _fresh(
-    call: Call, operation: operations.Operation, device: str | None, first: Tensor | None
-) -> Tensor:
+def _fresh(call: Call, operation: operations.Operation, device: str | None, first: Tensor | None) -> Tensor:
     ndim = _rank_of(call, operation, first)
     made = call.m.tensor(device, call.place, _kind(call, operation, first), ndim)
     last = operation.name.rpartition(".")[2]
@@ -518,7 +553,16 @@ def _rank_of(call: Call, operation: operations.Operation, first: Tensor | None) 
         return 0 if given <= 0 and not {"dim", "axis"} & set(call.arguments.kwargs) else None
     if operation.factory and first is None:
         return _factory_rank(call, last)
-    if operation.dtype == "bool" or last in ("clone", "abs", "neg", "exp", "sqrt", "clamp", "zeros_like", "ones_like"):
+    if operation.dtype == "bool" or last in (
+        "clone",
+        "abs",
+        "neg",
+        "exp",
+        "sqrt",
+        "clamp",
+        "zeros_like",
+        "ones_like",
+    ):
         return first.ndim if first is not None else None
     return None
 
@@ -534,5 +578,3 @@ def _factory_rank(call: Call, last: str) -> int | None:
     if isinstance(size, (Const, Host)) and last in ("zeros", "ones", "empty", "rand", "randn"):
         return len(call.args) if call.arguments.more is None else None
     return 1 if isinstance(size, (Const, Host)) and last == "full" else None
-
-

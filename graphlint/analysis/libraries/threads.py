@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import attributes, calls, functions
+from graphlint.analysis import attributes, calls
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
@@ -27,15 +28,15 @@ def _start(call: Call) -> Value:
     owner = call.this
     if isinstance(owner.cls, ClassInfo):
         target: Value = attributes.get(call.m, owner, "run", call.node, call.frame)
-        arguments = functions.Arguments()
+        arguments = Arguments()
     else:
         target = owner.fields.get("target", Unknown("target"))
         arguments = _given(owner)
     return run_beside(call, target, arguments)
 
 
-def _given(owner: Obj) -> functions.Arguments:
-    arguments = functions.Arguments()
+def _given(owner: Obj) -> Arguments:
+    arguments = Arguments()
     given = owner.fields.get("given")
     if isinstance(given, Sequence_):
         arguments.args.extend(given.items)
@@ -43,7 +44,7 @@ def _given(owner: Obj) -> functions.Arguments:
     return arguments
 
 
-def run_beside(call: Call, target: Value, arguments: functions.Arguments) -> Value:
+def run_beside(call: Call, target: Value, arguments: Arguments) -> Value:
     """Run a callable as another thread would: it is not part of an open capture."""
     if isinstance(target, (Unknown, External)):
         return NONE
@@ -68,7 +69,7 @@ def _submit(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-start", target=call.this))
     call.m.threads.append(call.place)
     if call.args:
-        run_beside(call, call.args[0], functions.Arguments(call.args[1:], dict(call.arguments.kwargs)))
+        run_beside(call, call.args[0], Arguments(call.args[1:], dict(call.arguments.kwargs)))
     return Obj("concurrent.futures.Future", call.place)
 
 

@@ -51,7 +51,9 @@ def _scoped(call: Call) -> Value:
     graph.fields["stamp"] = 0
     entered = Obj("warp.Capture", call.place)
     entered.fields["graph"] = graph
-    made.fields.update({"graph": graph, "kind": "warp.ScopedCapture", "entered": entered, "mode": "thread_local"})
+    made.fields.update(
+        {"graph": graph, "kind": "warp.ScopedCapture", "entered": entered, "mode": "thread_local"}
+    )
     return made
 
 
@@ -94,5 +96,3 @@ def _copy(call: Call) -> Value:
     tensors = tensor_ops.operands_of(*call.args)
     tensor_ops.note_use(call.m, tensors, call.place)
     return NONE
-
-

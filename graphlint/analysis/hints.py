@@ -44,7 +44,9 @@ SEQUENCES = {
     "Deque": "list",
     "Generator": "list",
 }
-MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
+MAPPINGS = frozenset(
+    {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"}
+)
 TENSORS = frozenset(
     {
         "torch.Tensor",

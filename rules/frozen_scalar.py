@@ -1,0 +1,38 @@
+"""CG402: a host number that changes between calls is recorded into the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import FrozenUse
+from graphlint.finding import Level
+from graphlint.rules.rule import Report, Rule
+
+USES = {
+    "arithmetic": "becomes an operand of a recorded kernel",
+    "fill": "is written by a recorded kernel",
+    "argument": "becomes an argument of a recorded kernel",
+    "launch": "becomes a launch argument",
+    "slice": "bounds a slice in captured code",
+    "index": "is an index in captured code",
+    "loop": "bounds a loop in captured code",
+    "branch": "decides a branch in captured code",
+    "learning-rate": "is the learning rate of a captured optimizer step",
+}
+HELP = "keep it in a device tensor and `fill_` it before each replay, or make it part of the graph's key"
+
+
+class FrozenScalar(Rule):
+    code = "CG402"
+    name = "frozen-scalar"
+    hazard = "frozen-scalar"
+    level = Level.ERROR
+    summary = "A host number that changes between calls is recorded into the graph"
+    subscribes = (FrozenUse,)
+
+    def on(self, event: FrozenUse) -> Iterator[Report]:
+        how = USES.get(event.use.use, "is used")
+        message = f"a host value that changes between replays {how}, and replays keep the captured one"
+        if event.written is not None:
+            message += f" (it is written at {event.written.path}:{event.written.line})"
+        yield Report(event.place, message, help=HELP)

@@ -1,0 +1,35 @@
+"""CG201: an output of a graph is kept while the next replay overwrites it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Returned, StaleRead
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "`clone()` the output before it outlives the next replay"
+
+
+class KeptStaticOutput(Rule):
+    code = "CG201"
+    name = "kept-static-output"
+    hazard = "stale-output"
+    level = Level.ERROR
+    summary = "An output of a graph is kept while the next replay overwrites it"
+    subscribes = (
+        StaleRead,
+        Returned,
+    )
+
+    def on(self, event: StaleRead | Returned) -> Iterator[Report]:
+        if isinstance(event, StaleRead):
+            yield from self._stale(event)
+        elif event.copied:
+            message = "some outputs of the graph are copied here and others are returned as they are"
+            yield Report(event.place, message, Confidence.LIKELY, help=HELP)
+
+    def _stale(self, event: StaleRead) -> Iterator[Report]:
+        kept = event.kept or event.taken
+        message = "an output of the graph is kept here without a copy, and the next replay overwrites it"
+        yield Report(kept, message, chain=(event.taken.hop, kept.hop, event.place.hop), help=HELP)

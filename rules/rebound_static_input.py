@@ -1,0 +1,37 @@
+"""CG101: a tensor that a graph reads is rebound instead of written between replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Replay
+from graphlint.analysis.graphs import Changed
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import is_parameter
+
+HELP = "write into the captured tensor: `copy_`, `fill_` or `[...] =`"
+
+
+class ReboundStaticInput(Rule):
+    code = "CG101"
+    name = "rebound-static-input"
+    hazard = "rebind-static-input"
+    level = Level.ERROR
+    summary = "A tensor that a graph reads is rebound instead of written between replays"
+    subscribes = (Replay,)
+
+    def on(self, event: Replay) -> Iterator[Report]:
+        for changed in event.changed:
+            if not is_parameter(changed.read.value):
+                yield from self._report(event, changed)
+
+    def _report(self, event: Replay, changed: Changed) -> Iterator[Report]:
+        read = changed.read
+        for write in changed.writes:
+            message = (
+                f"`{read.name}` is bound to another tensor, but the graph reads the one it was captured with"
+            )
+            confidence = Confidence.DEFINITE if changed.certain else Confidence.LIKELY
+            chain = (*read.chain, write.place.hop, event.place.hop)
+            yield Report(write.place, message, confidence, chain=chain, help=HELP)

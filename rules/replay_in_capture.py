@@ -1,0 +1,23 @@
+"""CG504: a graph is replayed while another capture is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import ReplayInCapture
+from graphlint.finding import Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "run the function itself while `torch.cuda.is_current_stream_capturing()`"
+
+
+class ReplayInCapture(Rule):
+    code = "CG504"
+    name = "replay-in-capture"
+    hazard = "other"
+    level = Level.ERROR
+    summary = "A graph is replayed while another capture is open"
+    subscribes = (ReplayInCapture,)
+
+    def on(self, event: ReplayInCapture) -> Iterator[Report]:
+        yield Report(event.place, "a graph is replayed while another capture is open", help=HELP)
