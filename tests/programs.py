@@ -1,0 +1,125 @@
+"""Small programs as tests: source text goes in, findings come out, compared with the marks in it.
+
+A mark is a comment at the end of a line: `# expect: CG302` (several codes with commas) for a finding that
+must be shown there, `# ok: CG302` for one that must not. Lines without a mark must have no finding at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from graphlint.config import Config
+from graphlint.engine import check
+from graphlint.finding import Confidence, Finding, Level
+from graphlint.regions import RegionReport
+from graphlint.report import CheckResult, report_of
+
+Program = str | dict[str, str]
+
+ONLY_FILE = "program.py"
+_MARK = re.compile(r"#\s*(expect|ok):\s*(CG\d{3}(?:\s*,\s*CG\d{3})*)\s*$")
+
+
+def findings(program: Program, **options: Any) -> list[Finding]:
+    """Every finding of a program, the hidden ones too; paths are those of the program.
+
+    `program` is the text of one file, or the text of each file by its path. `options` are fields of `Config`.
+    A problem of the run (a crash, a file that cannot be read) fails the test.
+    """
+    return list(_check(program, options).findings)
+
+
+def check_marks(program: Program, **options: Any) -> None:
+    """Assert that the findings that are shown by default are exactly those that the marks expect."""
+    result = _check(program, options)
+    shown = report_of(result, Level.WARNING, Confidence.LIKELY).findings
+    found = {(each.path, each.span.line, each.code) for each in shown}
+    expected = {(path, line, code) for path, line, word, code in _marks(program) if word == "expect"}
+    texts = {path: text.splitlines() for path, text in _files(program).items()}
+    wrong = [
+        f"{word} {code} at {path}:{line}: {texts[path][line - 1].strip()}"
+        for word, places in (("missing", expected - found), ("unexpected", found - expected))
+        for path, line, code in sorted(places)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def regions(program: Program, **options: Any) -> list[RegionReport]:
+    """The capture regions of a program, with what they reach and what could not be followed."""
+    return list(_check(program, options).regions)
+
+
+def captured(program: Program, **options: Any) -> set[str]:
+    """The qualified names of all functions that a program's capture regions reach."""
+    return {each.function for region in regions(program, **options) for each in region.captured}
+
+
+def unresolved(program: Program, **options: Any) -> set[str]:
+    """The source texts of all calls in captured code that could not be followed."""
+    return {each.text for region in regions(program, **options) for each in region.unresolved}
+
+
+def _check(program: Program, options: dict[str, Any]) -> CheckResult:
+    before = os.environ.get("GRAPHLINT_DEBUG")
+    os.environ["GRAPHLINT_DEBUG"] = "1"
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name).resolve()
+            for path, text in _files(program).items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(text, encoding="utf-8")
+            result = check([folder], Config(root=folder, **options), use_cache=False)
+            assert not result.problems, result.problems
+            return _relative(result, folder)
+    finally:
+        if before is None:
+            del os.environ["GRAPHLINT_DEBUG"]
+        else:
+            os.environ["GRAPHLINT_DEBUG"] = before
+
+
+def _relative(result: CheckResult, folder: Path) -> CheckResult:
+    def inside(path: str) -> str:
+        return Path(os.path.abspath(path)).relative_to(folder).as_posix()
+
+    def moved(region: RegionReport) -> RegionReport:
+        return replace(
+            region,
+            path=inside(region.path),
+            captured=tuple(replace(each, path=inside(each.path)) for each in region.captured),
+            unresolved=tuple(replace(each, path=inside(each.path)) for each in region.unresolved),
+        )
+
+    return replace(
+        result,
+        findings=tuple(
+            replace(
+                each,
+                path=inside(each.path),
+                chain=tuple(replace(hop, path=inside(hop.path)) for hop in each.chain),
+            )
+            for each in result.findings
+        ),
+        regions=tuple(moved(region) for region in result.regions),
+    )
+
+
+def _files(program: Program) -> dict[str, str]:
+    files = {ONLY_FILE: program} if isinstance(program, str) else program
+    return {path: dedent(text) for path, text in files.items()}
+
+
+def _marks(program: Program) -> Iterator[tuple[str, int, str, str]]:
+    for path, text in _files(program).items():
+        for number, line in enumerate(text.splitlines(), 1):
+            mark = _MARK.search(line)
+            if mark is not None:
+                for code in mark[2].split(","):
+                    yield path, number, mark[1], code.strip()
