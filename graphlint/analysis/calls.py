@@ -146,6 +146,9 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     m.unresolved(place, reason or "the value is not known")
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
+    step = library.compiled.unknown_step(m, place)
+    if step is not None:
+        return step
     change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
     if not given:
         return Unknown("result of a call that could not be followed", change)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, expressions, generators, hints, statements
+from graphlint.analysis import calls, duck, expressions, generators, hints, statements
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -159,9 +159,6 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
         else:
             statements.execute(m, function.node.body, frame)
             _rejoin(m, frame)
-    except BaseException:
-        m.heap.journals.clear()
-        raise
     finally:
         m.frames.pop()
     return _result(m, function, frame, place)
@@ -207,9 +204,6 @@ def run_generator(
         if not isinstance(function.node, ast.Lambda):
             statements.execute(m, function.node.body, frame)
         _rejoin(m, frame)
-    except BaseException:
-        m.heap.journals.clear()
-        raise
     finally:
         m.frames.pop()
     return frame.yielded
@@ -339,10 +333,14 @@ def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value,
 
 def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, place: Place) -> Value:
     """A parameter nobody in the project gives: what its annotation, or nothing, says."""
-    if arg.annotation is None:
-        return Unknown(f"argument `{arg.arg}`", change)
     here = Place(function.module, arg, function.qualname)
-    return hints.value_of(m, arg.annotation, function.module, change, here)
+    if arg.annotation is None:
+        guessed = duck.guess(m, function, arg.arg, change, here)
+        return guessed if guessed is not None else Unknown(f"argument `{arg.arg}`", change)
+    value = hints.value_of(m, arg.annotation, function.module, change, here)
+    if isinstance(value, Obj) and value.cls == "torch.nn.Module":
+        return duck.guess(m, function, arg.arg, change, here) or value
+    return value
 
 
 # instances

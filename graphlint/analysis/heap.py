@@ -100,6 +100,8 @@ def join_cells(values: list[Any]) -> Any:
         return _fold(join, present)
     if all(isinstance(value, tuple) for value in present):
         return _join_tuples(present)
+    if all(isinstance(value, int) for value in present):
+        return max(present)
     return next((value for value in present if value is not None), first)
 
 

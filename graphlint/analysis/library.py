@@ -160,26 +160,7 @@ def tensor_attribute(m: Machine, owner: Tensor, name: str, node: ast.AST, frame:
 
 def is_tensor_method(name: str) -> bool:
     """Whether only tensors have a method of this name."""
-    return name in TENSOR_ONLY
-
-
-TENSOR_ONLY = frozenset(
-    {
-        "unsqueeze",
-        "masked_fill",
-        "masked_fill_",
-        "index_select",
-        "scatter_add_",
-        "softmax",
-        "log_softmax",
-        "argmax",
-        "requires_grad_",
-        "data_ptr",
-        "is_cuda",
-        "new_empty",
-        "new_zeros",
-    }
-)
+    return name in tensors.TENSOR_ONLY
 
 
 def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators, hints, statements, synthesis
+from graphlint.analysis import calls, functions, generators, statements, synthesis
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Frame, Place
@@ -21,6 +21,7 @@ from graphlint.analysis.values import (
     Class,
     Const,
     Function,
+    Host,
     Mapping,
     Obj,
     Sequence_,
@@ -198,14 +199,10 @@ def place_of(function: Function) -> Place:
 
 
 def _given(m: Machine, function: Function, arg: ast.arg, change: Change, place: Place) -> Value:
-    if arg.annotation is None:
-        default = (function.defaults or {}).get(arg.arg)
-        if isinstance(default, Const) and default.value is not None:
-            from graphlint.analysis.values import Host
-
-            return Host(type(default.value).__name__, change)
-        return Unknown(f"argument `{arg.arg}`", change)
-    return hints.value_of(m, arg.annotation, function.module, change, place)
+    default = (function.defaults or {}).get(arg.arg)
+    if arg.annotation is None and isinstance(default, Const) and default.value is not None:
+        return Host(type(default.value).__name__, change)
+    return functions.synthesised(m, function, arg, change, place)
 
 
 def _unwrapped(value: Value) -> Function | None:
@@ -367,6 +364,18 @@ def _missing_fields(owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> se
         return value is None or (isinstance(value, Const) and value.value is None)
 
     return {name for name in mentioned & written - made if is_absent(name)}
+
+
+def capture_given(m: Machine, owner: Obj) -> None:
+    """Bring an instance that a root is given to where its graphs are captured."""
+    assert isinstance(owner.cls, ClassInfo)
+    if text_of(owner.cls.node).captures and len(m.frames) < m.MAX_DEPTH // 2:
+        frame = functions.top_frame(m, owner.cls)
+        m.frames.append(frame)
+        try:
+            _prepare_and_capture(m, owner, frame, owner.cls.node)
+        finally:
+            m.frames.pop()
 
 
 def _prepare_and_capture(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:

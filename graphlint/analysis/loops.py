@@ -140,17 +140,16 @@ def _renewed(value: Value) -> Value:
 def _run_iterations(m: Machine, node: ast.For | ast.AsyncFor, values: list[Value], frame: Frame) -> None:
     loop = Loop(m.heap.open())
     frame.loops.append(loop)
-    try:
-        for value in values:
-            statements.assign(m, node.target, value, frame, node.target)
-            run_once(m, node.body, loop, frame)
-            if not frame.reachable:
-                break
-        if frame.reachable:
-            statements.execute(m, node.orelse, frame)
-    finally:
-        frame.loops.pop()
-        _leave(m, loop, frame)
+    for value in values:
+        m.step += not m.captures
+        statements.assign(m, node.target, value, frame, node.target)
+        run_once(m, node.body, loop, frame)
+        if not frame.reachable:
+            break
+    if frame.reachable:
+        statements.execute(m, node.orelse, frame)
+    frame.loops.pop()
+    _leave(m, loop, frame)
 
 
 def run_once(m: Machine, body: list[ast.stmt], loop: Loop, frame: Frame) -> None:
@@ -184,20 +183,19 @@ def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
     """A `while` loop: its test is control flow; the body runs at most twice."""
     loop = Loop(m.heap.open())
     frame.loops.append(loop)
-    try:
-        for _ in range(1 if m.captures else 2):
-            value = expressions.evaluate(m, node.test, frame)
-            truth = conditions.test(m, value, node.test, frame, "while")
-            if truth is False:
-                break
-            run_once(m, node.body, loop, frame)
-            if not frame.reachable:
-                break
-        if frame.reachable:
-            statements.execute(m, node.orelse, frame)
-    finally:
-        frame.loops.pop()
-        _leave(m, loop, frame)
+    for _ in range(1 if m.captures else 2):
+        m.step += not m.captures
+        value = expressions.evaluate(m, node.test, frame)
+        truth = conditions.test(m, value, node.test, frame, "while")
+        if truth is False:
+            break
+        run_once(m, node.body, loop, frame)
+        if not frame.reachable:
+            break
+    if frame.reachable:
+        statements.execute(m, node.orelse, frame)
+    frame.loops.pop()
+    _leave(m, loop, frame)
 
 
 def comprehension(

@@ -201,10 +201,8 @@ def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
     for arm in arms:
         m.heap.open()
         frame.reachable = True
-        try:
-            arm()
-        finally:
-            taken = m.heap.undo()
+        arm()
+        taken = m.heap.undo()
         if frame.reachable:
             outcomes.append(taken)
     frame.reachable = bool(outcomes)

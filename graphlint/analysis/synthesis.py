@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators
+from graphlint.analysis import calls, functions, generators, lifecycle
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
@@ -45,6 +45,7 @@ def initialise(m: Machine, owner: Obj) -> None:
             return
         info, node = found
         _run(m, owner, info, node)
+        lifecycle.capture_given(m, owner)
 
 
 def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, calls, captures, tensor_ops
 from graphlint.analysis.arguments import Arguments
@@ -23,6 +24,9 @@ from graphlint.analysis.values import (
     Value,
     tensors_in,
 )
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
 
 CUDAGRAPH_MODES = ("reduce-overhead", "max-autotune")
 
@@ -123,24 +127,26 @@ def _output_like(call: Call, graph: Obj, value: Value, depth: int = 3) -> Value:
         return Sequence_(items, value.kind, rest)
     if isinstance(value, (Const, Mapping, Obj)):
         return value
-    return output(call, graph, value if isinstance(value, Tensor) else None)
+    return output(call.m, graph, call.place, value if isinstance(value, Tensor) else None)
 
 
-def output(call: Call, graph: Obj, like: Tensor | None = None) -> Tensor:
-    made = call.m.tensor("cuda", call.place, like.kind if like else None, like.ndim if like else None)
+def output(m: Machine, graph: Obj, place: Place, like: Tensor | None = None) -> Tensor:
+    made = m.tensor("cuda", place, like.kind if like else None, like.ndim if like else None)
     made.storage.graph = graph
-    made.stamp, made.taken = graph.fields["stamp"], call.place
+    made.stamp, made.taken = graph.fields["stamp"], place
     return made
 
 
-def unknown_step(call: Call, step: Value | Place) -> Value:
+def unknown_step(m: Machine, place: Place) -> Tensor | None:
     """A call right after `cudagraph_mark_step_begin()`: it replays, and its output lives until the next one."""
-    key = ("step", id(call.node))
-    graph = call.m.memo.get(key)
+    if m.captures or m.memo.pop("marked-step", None) is None:
+        return None
+    key = ("step", id(place.node))
+    graph = m.memo.get(key)
     if not isinstance(graph, Obj):
-        graph = call.m.memo[key] = _own_graph(call.place)
-    call.m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
-    return output(call, graph)
+        graph = m.memo[key] = _own_graph(place)
+    m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    return output(m, graph, place)
 
 
 # Triton

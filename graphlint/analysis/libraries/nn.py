@@ -10,6 +10,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries import compiled
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 CASTS = frozenset({"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"})
 PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
 CONTAINERS = ("torch.nn.ModuleList", "torch.nn.ParameterList", "torch.nn.Sequential")
+WEIGHTED = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "Bilinear")
 RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
 
@@ -216,7 +218,7 @@ def call_module(call: Call) -> Value:
     if override is not None:
         return calls.call(m, override, call.arguments, call.node, call.frame, call.place)
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
-    tensor_ops.note_use(m, given, call.place)
+    tensor_ops.note_use(m, [*given, *(own_weights(m, owner, call.place) if m.captures else ())], call.place)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
     if owner.cls == "torch.nn.Module":
         return _opaque(call, given)
@@ -227,15 +229,22 @@ def call_module(call: Call) -> Value:
     return made
 
 
+def own_weights(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
+    """The parameters that a library module itself holds."""
+    last = str(owner.cls).rpartition(".")[2]
+    names = ("weight",) if last.startswith("Embedding") else ("weight", "bias")
+    if not last.startswith(WEIGHTED) and not last.endswith("Norm"):
+        return []
+    return [t for name in names if isinstance(t := _own_parameter(m, owner, name, place), Tensor)]
+
+
 def _opaque(call: Call, given: list[Tensor]) -> Value:
     """A module nobody constructs: it returns tensors, perhaps several."""
     m = call.m
     m.unresolved(call.place, "a module that nobody in the project constructs")
-    step = m.memo.pop("marked-step", None)
-    if step is not None and not m.captures:
-        from graphlint.analysis.libraries import compiled
-
-        return compiled.unknown_step(call, step)
+    step = compiled.unknown_step(m, call.place)
+    if step is not None:
+        return step
     made = Unknown("output of an unknown module", typed="tensor")
     if m.captures:
         m.captures[-1].work += 1

@@ -30,6 +30,13 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
+# Methods that in programs of this kind only tensors have.
+TENSOR_ONLY = frozenset(
+    "unsqueeze masked_fill masked_fill_ index_select scatter_add_ softmax log_softmax argmax requires_grad_ "
+    "data_ptr is_cuda new_empty new_zeros new_full clone detach copy_ fill_ zero_ square backward permute "
+    "contiguous record_stream index_copy_ scatter_ masked_select index_add_ argsort cumsum rsqrt is_floating_point "
+    "pin_memory expand_as view_as".split()
+)
 NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
 HOST_RESULTS = {
     "host-bool": "bool",
@@ -131,7 +138,7 @@ def call_method(call: Call) -> Value:
 
 def _assumed(call: Call, owner: Unknown) -> Tensor | None:
     """A value that only tensors have such a method for is taken to be one, of unknown device."""
-    if owner.typed != "tensor":
+    if owner.typed != "tensor" and call.name.removeprefix("Tensor.") not in TENSOR_ONLY:
         return None
     key = ("assumed", owner.serial)
     made = call.m.memo.get(key)

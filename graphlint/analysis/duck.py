@@ -1,0 +1,151 @@
+"""Guessing the class of a parameter that nobody annotates, from what the program does with it.
+
+A class of the same file (or imported into it) that has every attribute and method used on the
+parameter, and that takes the calls made of it, is taken to be what arrives there. Nothing is
+guessed when several unrelated classes would do, or when the uses say too little.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import hints, names, synthesis
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.frames import Place
+from graphlint.analysis.libraries import nn, tensors
+from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
+
+MOST_CLASSES = 3
+MODULE_ONLY = frozenset(
+    {"parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "named_modules"}
+)
+
+
+@dataclass(slots=True)
+class Uses:
+    """How a value is used: attributes by name, and the numbers of arguments of calls of it."""
+
+    attributes: set[str] = field(default_factory=set)
+    arities: set[int] = field(default_factory=set)
+
+
+def guess(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:
+    """Instances of the classes that fit the uses of parameter `name`; None when nothing is guessed."""
+    uses = uses_of(function, name)
+    if not uses.attributes and not uses.arities:
+        return None
+    if uses.attributes & tensors.TENSOR_ONLY and not uses.arities:
+        return hints.argument_tensor(m, change, place)
+    fitting = [info for info in _classes(m, function.module) if info is not function.cls and fits(info, uses)]
+    if not uses.attributes - nn.METHODS:
+        fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
+        fitting = fitting if len(fitting) == 1 else []
+    if not fitting and uses.attributes & MODULE_ONLY:
+        return Obj("torch.nn.Module", place)
+    if not fitting or len(fitting) > MOST_CLASSES:
+        return None
+    return join_all(synthesis.instance(m, info, change, place) for info in fitting)
+
+
+def uses_of(function: Function, name: str) -> Uses:
+    """What a function, and through fields its class, does with a parameter."""
+    uses = Uses()
+    _uses_in(function.node, lambda node: isinstance(node, ast.Name) and node.id == name, uses)
+    for kept in _kept_as(function.node, name):
+        for cls in function.cls.mro() if function.cls is not None else ():
+            _uses_in(cls.node, lambda node, kept=kept: _is_own_field(node, kept), uses)  # type: ignore[misc]
+    return uses
+
+
+def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
+    assert callable(is_value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_value(node.value):
+            uses.attributes.add(node.attr)
+        elif isinstance(node, ast.Call) and is_value(node.func):
+            if not any(isinstance(a, ast.Starred) for a in node.args):
+                uses.arities.add(len(node.args) + len(node.keywords))
+
+
+def _is_own_field(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr != name:
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _kept_as(node: ast.AST, name: str) -> set[str]:
+    """The fields that a method stores a parameter in: `self.a = name`, `self.a, self.b = name, ...`."""
+    found: set[str] = set()
+    for statement in ast.walk(node):
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            found |= _fields_given(target, statement.value, name)
+    return found
+
+
+def _fields_given(target: ast.expr, value: ast.expr, name: str) -> set[str]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = zip(target.elts, value.elts, strict=True)
+        return {f for t, v in pairs for f in _fields_given(t, v, name)}
+    source = value
+    while isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute):
+        source = source.func.value  # self.net = net.cuda().eval()
+    if isinstance(target, ast.Attribute) and isinstance(source, ast.Name) and source.id == name:
+        return {target.attr}
+    return set()
+
+
+def _classes(m: Machine, module: ModuleFile) -> list[ClassInfo]:
+    found: list[ClassInfo] = []
+    for name, bindings in module.bindings.items():
+        if any(binding.kind in ("class", "from") for binding in bindings):
+            value = names.module_attribute(m, module, name)
+            found += [part.info for part in alternatives(value) if isinstance(part, Class)] if value else []
+    return found
+
+
+def fits(info: ClassInfo, uses: Uses) -> bool:
+    """Whether a class has what is used, and accepts the calls."""
+    own = members(info)
+    inherited = nn.METHODS | {"training"} if info.is_module else frozenset()
+    if not uses.attributes <= own | inherited:
+        return False
+    entry = info.find("forward") if info.is_module else info.find("__call__")
+    if uses.arities:
+        return entry is not None and all(_accepts(entry[1], count) for count in uses.arities)
+    return bool(uses.attributes & own)
+
+
+def members(info: ClassInfo) -> set[str]:
+    """Every attribute that instances of a class have by its own text."""
+    found: set[str] = set()
+    for cls in info.mro():
+        found |= cls.methods.keys() | cls.attributes.keys() | cls.annotations.keys()
+        for method in cls.methods.values():
+            found |= synthesis.written_fields(method)
+    return found
+
+
+def _accepts(node: ast.FunctionDef | ast.AsyncFunctionDef, count: int) -> bool:
+    parameters = [*node.args.posonlyargs, *node.args.args][1:]
+    most = len(parameters) + len(node.args.kwonlyargs)
+    least = len(parameters) - len(node.args.defaults)
+    return least <= count and (count <= most or node.args.vararg is not None)
+
+
+def _is_part(m: Machine, module: ModuleFile, info: ClassInfo) -> bool:
+    """Whether another class of the file constructs this one: then it is a part, not the whole."""
+    for other in _classes(m, module):
+        if other is not info and any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == info.name
+            for n in ast.walk(other.node)
+        ):
+            return True
+    return False
