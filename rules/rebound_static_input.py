@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.analysis.events import Replay
+from graphlint.analysis.events import Displaced, Replay
 from graphlint.analysis.graphs import Changed
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
@@ -19,9 +19,16 @@ class ReboundStaticInput(Rule):
     hazard = "rebind-static-input"
     level = Level.ERROR
     summary = "A tensor that a graph reads is rebound instead of written between replays"
-    subscribes = (Replay,)
+    subscribes = (Replay, Displaced)
 
-    def on(self, event: Replay) -> Iterator[Report]:
+    def on(self, event: Replay | Displaced) -> Iterator[Report]:
+        if isinstance(event, Displaced):
+            message = (
+                f"`{event.name}` is bound to another tensor, but replays fill the one it named at capture"
+            )
+            chain = (event.captured.hop, event.written.hop, event.place.hop)
+            yield Report(event.written, message, chain=chain, help=HELP)
+            return
         for changed in event.changed:
             if not is_parameter(changed.read.value):
                 yield from self._report(event, changed)

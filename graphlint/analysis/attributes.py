@@ -185,6 +185,8 @@ def read_field(m: Machine, owner: Obj, name: str, place: Place) -> Value:
     if m.captures:
         m.note_read(owner.fields, name, value, place, owner, name)
         value = m.tainted(owner.fields, name, value, place, owner, name)
+    elif m.filled:
+        m.displaced(owner.fields, name, value, place, name)
     return m.refresh(value, place)
 
 

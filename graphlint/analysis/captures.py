@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import tensor_ops
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -24,6 +25,7 @@ from graphlint.analysis.graphs import (
 from graphlint.analysis.heap import MISSING
 from graphlint.analysis.values import (
     Cell,
+    Change,
     Const,
     Host,
     Obj,
@@ -33,6 +35,8 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    change_of,
+    tensors_in,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ def start(
     capture = Capture(kind, place, m.chain(place)[:-1] if m.captures else (), graph)
     capture.stream = stream or Obj("torch.cuda.Stream", place, "capture")
     capture.pool, capture.mode, capture.compiled = pool, mode, compiled
-    capture.depth, capture.clock = len(m.frames) - 1, m.clock
+    capture.depth, capture.clock, capture.step = len(m.frames) - 1, m.clock, m.step
     capture.facts["conditions"] = len(m.frame.conditions)
     capture.facts["outer"] = bool(m.captures)
     capture.facts["contexts"] = tuple(m.contexts)
@@ -105,8 +109,17 @@ def end(m: Machine, place: Place) -> Capture | None:
     m.heap.write(graph.fields, "record", capture)
     m.heap.write(graph.fields, "reset", None)
     m.finished.append(capture)
+    if not capture.compiled:
+        _remember_filled(m, capture)
     m.emit(CaptureEnded(place=place, capture=capture))
     return capture
+
+
+def _remember_filled(m: Machine, capture: Capture) -> None:
+    """Cells that hold tensors of the graph's pool now: eager code expects replays to refresh them."""
+    for cell, write in capture.written.items():
+        if any(t.storage.graph is capture.graph for t in tensors_in(write.value, 1)):
+            m.filled[cell] = capture
 
 
 def replay(m: Machine, graph: Obj, place: Place) -> None:
@@ -148,11 +161,19 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
         if use.place.key in reported:
             continue
         written = _written_cell(m, record, use)
-        if written is not None:
+        if written is not None or _is_left_behind(m, record, use):
             reported.add(use.place.key)
-            m.emit(
-                FrozenUse(place=use.place, chain=use.chain, capture=record, use=use, written=written.place)
+            event = FrozenUse(
+                place=use.place, chain=use.chain, capture=record, certainty=use.certainty, use=use
             )
+            event.written = written.place if written is not None else None
+            m.emit(event)
+
+
+def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
+    """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it."""
+    is_changing = change_of(use.value) is Change.CHANGING
+    return is_changing and m.step > record.step and not tensor_ops.is_key(record.keys, use.value)
 
 
 def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:

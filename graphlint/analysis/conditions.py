@@ -6,7 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import events, tensor_ops
+from graphlint.analysis import tensor_ops
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.values import (
     NONE,
@@ -267,7 +268,7 @@ def _quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     return None
 
 
-def certainty(m: Machine) -> events.Certainty:
+def certainty(m: Machine) -> Certainty:
     """How sure a finding may be: undecided tests since the capture began lower it."""
     capture = m.capture
     first = capture.depth if capture is not None else max(0, len(m.frames) - 1)
@@ -287,4 +288,4 @@ def certainty(m: Machine) -> events.Certainty:
                     confidence = Confidence.LIKELY
             elif confidence is Confidence.DEFINITE:
                 confidence = Confidence.LIKELY
-    return events.Certainty(level, confidence)
+    return Certainty(level, confidence)

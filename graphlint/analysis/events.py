@@ -9,21 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Cell, Obj, Tensor, Value
-from graphlint.finding import Confidence, Hop, Level
+from graphlint.finding import Hop
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture, Changed, HostUse
     from graphlint.rules.operations import Operation as OperationEntry
-
-
-@dataclass(frozen=True, slots=True)
-class Certainty:
-    """The most that may be claimed here: conditions on the way lower level and confidence."""
-
-    level: Level = Level.ERROR
-    confidence: Confidence = Confidence.DEFINITE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,7 +26,7 @@ class Event:
     place: Place
     chain: tuple[Hop, ...] = ()
     capture: Capture | None = None
-    certainty: Certainty = field(default_factory=Certainty)
+    certainty: Certainty | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,6 +132,15 @@ class Called(Event):
     arguments: tuple[Value, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
     data: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Displaced(Event):
+    """A cell that captured code fills names something else when eager code reads it after a replay."""
+
+    name: str
+    captured: Place
+    written: Place
 
 
 @dataclass(slots=True, kw_only=True)

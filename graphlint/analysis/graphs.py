@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Cell, Fields, Obj, Storage, Tensor, Value, alternatives, identity_of
 from graphlint.finding import Hop
@@ -32,6 +33,7 @@ class HostUse:
     use: str
     place: Place
     chain: tuple[Hop, ...]
+    certainty: Certainty
 
 
 @dataclass(slots=True)
@@ -45,6 +47,7 @@ class Write:
     value: Value
     augmented: bool = False
     conditional: bool = False
+    stamp: int = 0
 
 
 @dataclass(slots=True)
@@ -79,6 +82,7 @@ class Capture:
     mode: str = "global"
     depth: int = 0
     clock: int = 0
+    step: int = 0
     ended: bool = False
     compiled: bool = False
     reads: dict[Cell, Read] = field(default_factory=dict)

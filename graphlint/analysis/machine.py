@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import conditions
-from graphlint.analysis.events import Event, StaleRead
+from graphlint.analysis.events import Displaced, Event, StaleRead
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
@@ -67,6 +67,7 @@ class Machine:
         self.classes: dict[int, ClassInfo] = {}
         self.instances: dict[int, Obj] = {}
         self.writes: dict[Cell, list[Write]] = {}
+        self.filled: dict[Cell, Capture] = {}
         self.kept_alive: list[Fields] = []
         self.memo: dict[Any, Any] = {}
         self.visits: dict[Any, int] = {}
@@ -104,7 +105,7 @@ class Machine:
     def emit(self, event: Event) -> None:
         event.capture = event.capture or self.capture
         event.chain = event.chain or self.chain(event.place)
-        event.certainty = conditions.certainty(self)
+        event.certainty = event.certainty or conditions.certainty(self)
         self.listener(event)
 
     def unresolved(self, place: Place, reason: str) -> None:
@@ -165,6 +166,9 @@ class Machine:
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional
         )
+        filled = self.filled.get(cell)
+        if filled is not None and filled.graph is not None:
+            record.stamp = filled.graph.fields.get("stamp", 0)
         history = self.writes.get(cell)
         if history is None:
             self.kept_alive.append(fields)
@@ -173,6 +177,21 @@ class Machine:
             history.append(record)
         if self.captures:
             self.captures[-1].written[cell] = record
+
+    def displaced(self, fields: Fields, key: Any, value: Value, place: Place, name: str) -> None:
+        """Tell when eager code reads, after a replay, a cell that the graph was expected to have filled."""
+        capture = self.filled.get((id(fields), key))
+        if capture is None or capture.graph is None or not capture.graph.fields.get("stamp", 0):
+            return
+        own = capture.written[(id(fields), key)]
+        graph = capture.graph
+        if any(t.storage.graph is graph for t in tensors_in(value, 1)) or not list(tensors_in(value, 1)):
+            return
+        writes = [w for w in self.writes.get((id(fields), key), ()) if w.clock >= capture.clock]
+        last = writes[-1] if writes else None
+        if last is not None and not last.capturing and last.place.key != own.place.key:
+            if last.stamp < graph.fields["stamp"]:
+                self.emit(Displaced(place=place, name=name, captured=own.place, written=last.place))
 
     def note_read(
         self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str

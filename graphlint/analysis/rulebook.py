@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis.events import Certainty, Event
+from graphlint.analysis.certainty import Certainty
+from graphlint.analysis.events import Event
 from graphlint.finding import Confidence, Finding, Level
 from graphlint.rules.registry import all_rules
 from graphlint.rules.rule import Report, Rule
@@ -47,7 +48,7 @@ class Rulebook:
 
     def _add(self, rule: Rule, event: Event | None, report: Report) -> None:
         place = report.place
-        certainty = event.certainty if event is not None else Certainty()
+        certainty = (event.certainty if event is not None else None) or Certainty()
         level = _lower(_LEVELS, report.level or rule.level, certainty.level)
         confidence = _lower(_CONFIDENCES, report.confidence, certainty.confidence)
         chain = report.chain or (event.chain if event is not None else ())

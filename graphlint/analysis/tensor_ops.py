@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis.events import FrozenUse, Operation
+from graphlint.analysis import conditions
+from graphlint.analysis.events import Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import HostUse
 from graphlint.analysis.values import (
@@ -148,13 +149,10 @@ def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -
     if isinstance(value, Const) and value.value is None:
         return
     place = frame.place(node)
-    record = HostUse(value, cells, use, place, m.chain(place))
-    capture.host_uses.append(record)
-    if changing and not _is_key(capture.keys, value):
-        m.emit(FrozenUse(place=place, use=record))
+    capture.host_uses.append(HostUse(value, cells, use, place, m.chain(place), conditions.certainty(m)))
 
 
-def _is_key(keys: set[object], value: Value) -> bool:
+def is_key(keys: set[object], value: Value) -> bool:
     """Whether the graph was chosen by this value, or by one that it was computed from."""
     identity = identity_of(value)
     return identity in keys or _mentions(identity, keys)

@@ -32,7 +32,43 @@ if TYPE_CHECKING:
 
 # Methods that in programs of this kind only tensors have.
 TENSOR_ONLY = frozenset(
-    ["unsqueeze", "masked_fill", "masked_fill_", "index_select", "scatter_add_", "softmax", "log_softmax", "argmax", "requires_grad_", "data_ptr", "is_cuda", "new_empty", "new_zeros", "new_full", "clone", "detach", "copy_", "fill_", "zero_", "square", "backward", "permute", "contiguous", "record_stream", "index_copy_", "scatter_", "masked_select", "index_add_", "argsort", "cumsum", "rsqrt", "is_floating_point", "pin_memory", "expand_as", "view_as"]
+    [
+        "unsqueeze",
+        "masked_fill",
+        "masked_fill_",
+        "index_select",
+        "scatter_add_",
+        "softmax",
+        "log_softmax",
+        "argmax",
+        "requires_grad_",
+        "data_ptr",
+        "is_cuda",
+        "new_empty",
+        "new_zeros",
+        "new_full",
+        "clone",
+        "detach",
+        "copy_",
+        "fill_",
+        "zero_",
+        "square",
+        "backward",
+        "permute",
+        "contiguous",
+        "record_stream",
+        "index_copy_",
+        "scatter_",
+        "masked_select",
+        "index_add_",
+        "argsort",
+        "cumsum",
+        "rsqrt",
+        "is_floating_point",
+        "pin_memory",
+        "expand_as",
+        "view_as",
+    ]
 )
 NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
 HOST_RESULTS = {
