@@ -36,6 +36,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     change_of,
+    identity_of,
     tensors_in,
 )
 
@@ -81,17 +82,46 @@ def _keys(m: Machine) -> set[object]:
 
 
 def _identities(value: Value) -> set[object]:
-    """The host identities that a test was made of: `key in d` keeps the key's symbol."""
+    """The host identities that a value was made of: `key in d` keeps the key's symbol."""
     found: set[object] = set()
-    if isinstance(value, Host) and isinstance(value.symbol, tuple):
-        stack: list[object] = [value.symbol]
-        while stack:
-            part = stack.pop()
-            if isinstance(part, tuple):
-                if len(part) == 2 and part[0] == "host":
-                    found.add(part)
-                stack.extend(part)
+    if isinstance(value, Sequence_):
+        for part in value.elements():
+            found |= _identities(part)
+    stack: list[object] = [identity_of(value)]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple):
+            if len(part) == 2 and part[0] == "host":
+                found.add(part)
+            stack.extend(part)
     return found
+
+
+def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
+    """A graph is put into a container: it stands for the key, or for the iteration of the loops around."""
+    held = held_graphs(value)
+    if not held:
+        return
+    keys = _identities(key) if key is not None else set()
+    if key is None:
+        for frame in m.frames:
+            for loop in frame.loops:
+                keys |= _identities(loop.current) if loop.current is not None else set()
+    for graph in held:
+        graph.fields.setdefault("keys", set()).update(keys)
+
+
+def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
+    """The graphs that a value is, or holds in its fields or items."""
+    if isinstance(value, Obj):
+        if value.cls == "torch.cuda.CUDAGraph":
+            return [value]
+        parts = [v for v in value.fields.values() if isinstance(v, Value)] if depth else []
+    elif isinstance(value, (Sequence_, Union)):
+        parts = list(value.elements() if isinstance(value, Sequence_) else value.values)
+    else:
+        return []
+    return [graph for part in parts for graph in held_graphs(part, depth - 1)] if depth else []
 
 
 def end(m: Machine, place: Place) -> Capture | None:
@@ -173,7 +203,8 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
 def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
     """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it."""
     is_changing = change_of(use.value) is Change.CHANGING
-    return is_changing and m.step > record.step and not tensor_ops.is_key(record.keys, use.value)
+    keys = record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
+    return is_changing and m.step > record.step and not tensor_ops.is_key(keys, use.value)
 
 
 def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:

@@ -59,6 +59,7 @@ class Loop:
     """A loop in progress: the snapshots of its `break` and `continue` statements."""
 
     level: int
+    current: Value | None = None
     breaks: list[Snapshot] = field(default_factory=list)
     continues: list[Snapshot] = field(default_factory=list)
 

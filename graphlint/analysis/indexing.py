@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, functions, tensor_ops
+from graphlint.analysis import attributes, captures, functions, tensor_ops
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -289,6 +289,7 @@ def _is_special(part: Value) -> bool:
 def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value, place: Place | None) -> None:
     """Store into a container; outside a capture an output alias kept this way is remembered."""
     attributes.note_kept(m, value, place)
+    captures.note_keyed(m, value, index)
     if isinstance(owner, Mapping):
         identity = identity_of(index)
         if identity is not None:
@@ -322,6 +323,7 @@ def extend(
     place = frame.place(node)
     for value in known:
         attributes.note_kept(m, value, place)
+        captures.note_keyed(m, value, None)
     items = (*owner.items, *known)
     if len(items) > 32:
         joined = join_all([*items[32:], *([owner.rest] if owner.rest is not None else [])])

@@ -101,9 +101,10 @@ def _iterations(m: Machine, iterable: Value) -> list[Value]:
     else:
         chosen = []
     if rest is not None:
-        chosen.append(_renewed(rest))
+        changes = not m.captures and _counts(iterable)
+        chosen.append(_renewed(rest, changes))
         if not m.captures and len(chosen) < 2:
-            chosen.append(_renewed(rest))
+            chosen.append(_renewed(rest, changes))
     if m.captures and len(chosen) > 1:
         chosen = _distinct(chosen)
     return chosen
@@ -128,12 +129,21 @@ def _distinct(values: list[Value]) -> list[Value]:
     return list(kept.values())
 
 
-def _renewed(value: Value) -> Value:
+def _counts(iterable: Value) -> bool:
+    """Whether the elements are steps of the program rather than its configuration: data, or counting."""
+    if isinstance(iterable, Sequence_):
+        return iterable.kind in ("range", "counted")
+    return isinstance(iterable, (Unknown, Obj))
+
+
+def _renewed(value: Value, changes: bool = False) -> Value:
     """Another element of the same kind: an unknown number of each iteration is its own."""
     if isinstance(value, Host):
-        return Host(value.kind, value.change, None, value.cells)
+        return Host(value.kind, Change.CHANGING if changes else value.change, None, value.cells)
+    if isinstance(value, Unknown) and changes:
+        return Unknown(value.reason, Change.CHANGING, value.typed)
     if isinstance(value, Sequence_) and value.kind == "tuple":
-        return Sequence_([_renewed(part) for part in value.items], "tuple", value.rest, value.change)
+        return Sequence_([_renewed(part, changes) for part in value.items], "tuple", value.rest, value.change)
     return value
 
 
@@ -142,6 +152,7 @@ def _run_iterations(m: Machine, node: ast.For | ast.AsyncFor, values: list[Value
     frame.loops.append(loop)
     for value in values:
         m.step += not m.captures
+        loop.current = value
         statements.assign(m, node.target, value, frame, node.target)
         run_once(m, node.body, loop, frame)
         if not frame.reachable:
@@ -278,7 +289,7 @@ def enumerated(m: Machine, value: Value, start: Value) -> Value:
     pairs = [Sequence_([Const(i), item], "tuple") for i, item in enumerate(known)]
     change = max(change_of(value), change_of(rest) if rest is not None else Change.CONFIG)
     more = Sequence_([Host("int", change), rest], "tuple") if rest is not None else None
-    return Sequence_(pairs, "list", more, change)
+    return Sequence_(pairs, "counted" if _counts(value) else "list", more, change)
 
 
 def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
