@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Any
 
 from graphlint.config import Config
@@ -123,3 +123,14 @@ def _marks(program: Program) -> Iterator[tuple[str, int, str, str]]:
             if mark is not None:
                 for code in mark[2].split(","):
                     yield path, number, mark[1], code.strip()
+
+
+def with_region(definitions: str, region: str) -> str:
+    """A program whose one capture region runs `region`, after `definitions`; `x` is a device tensor."""
+    body = indent(dedent(region).strip(), "    ")
+    return f"import torch\n{_DEVICE_TENSOR}\n{dedent(definitions)}\n{_GRAPH}\nwith {_CAPTURE}:\n{body}\n"
+
+
+_DEVICE_TENSOR = 'x = torch.zeros(4, device="cuda")'
+_GRAPH = "graph = torch.cuda.CUDAGraph()"
+_CAPTURE = "torch.cuda.graph(graph)"
