@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import expressions, functions, hints, library, names, synthesis, tensor_ops
+from graphlint.analysis import calls, expressions, functions, hints, library, names, synthesis, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Allocated, Called, Stored
@@ -120,6 +120,8 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
     value = class_attribute(m, info, name)
     if value is not None:
         return value
+    if name == "__name__":
+        return Const(info.name)
     external = next(info.externals(), None)
     if external is not None:
         return External(f"{external}.{name}", owner)
@@ -141,6 +143,9 @@ def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
     for cls in info.mro():
         if name in cls.values:
             return cls.values[name]
+        if name in cls.nested:
+            cls.values[name] = functions.define_class(m, cls.nested[name], functions.class_frame(m, cls))
+            return cls.values[name]
         if name not in cls.attributes or cls.attributes[name] is None:
             continue
         if cls.is_enum:
@@ -155,6 +160,21 @@ def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
         finally:
             m.frames.pop()
         return cls.values[name]
+    return None
+
+
+def class_name(m: Machine, info: ClassInfo, name: str) -> Value | None:
+    """What a name means in a class body: one of the members that the body itself has so far."""
+    if name in info.methods:
+        return _plain(m, info, info.methods[name])
+    if name in info.nested or info.attributes.get(name) is not None:
+        key = (id(info), name)
+        if key not in m.evaluating:
+            m.evaluating.add(key)
+            try:
+                return class_attribute(m, info, name)
+            finally:
+                m.evaluating.discard(key)
     return None
 
 
@@ -201,7 +221,20 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         return functions.method_value(m, info, method, owner)
     if name == "__class__":
         return Class(owner.cls)
-    return class_attribute(m, owner.cls, name)
+    value = class_attribute(m, owner.cls, name)
+    return _through_instance(m, owner, value, place) if value is not None else None
+
+
+def _through_instance(m: Machine, owner: Obj, value: Value, place: Place) -> Value:
+    """A class attribute as an instance gives it: functions bound, descriptors asked."""
+    if isinstance(value, Function) and value.self_value is None:
+        return value.bind(owner)
+    if isinstance(value, Obj) and value.cls == "builtins.property":
+        return calls.call(m, value.fields["getter"], Arguments([owner]), place.node, m.frame, place)
+    if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.find("__get__"):
+        assert isinstance(owner.cls, ClassInfo)
+        return functions.call_method(m, value, "__get__", [owner, Class(owner.cls)])
+    return value
 
 
 def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -221,6 +254,8 @@ def _inherited(m: Machine, owner: Obj, name: str, place: Place) -> Value:
             with m.heap.aside():
                 owner.fields[name] = value
             return value
+    if owner.cls.find("__getattr__") is not None and not library.is_module_method(name):
+        return functions.call_method(m, owner, "__getattr__", [Const(name)])
     for dotted in owner.cls.externals():
         inherited = library.inherited_attribute(m, owner, dotted, name, place)
         if inherited is not None:
@@ -256,6 +291,8 @@ def put(
     elif isinstance(owner, Obj):
         if "?pending" in owner.fields:
             synthesis.initialise(m, owner)
+        if _put_through_property(m, owner, name, value, place):
+            return
         stored(m, owner, owner.fields, name, value, place, augmented=augmented)
         library.wrote_field(m, owner, name, value, place)
     elif isinstance(owner, Tensor):
@@ -266,6 +303,17 @@ def put(
         stored(m, owner, owner.info.values, name, value, place, augmented=augmented)
     elif isinstance(owner, External):
         library.wrote_external(m, owner, name, value, place)
+
+
+def _put_through_property(m: Machine, owner: Obj, name: str, value: Value, place: Place) -> bool:
+    """Run the setter of a property; False when `name` is a plain field."""
+    found = owner.cls.find_setter(name) if isinstance(owner.cls, ClassInfo) else None
+    if found is None:
+        return False
+    info, node = found
+    setter = Function(node, info.module, info.env, f"{info.scope}.{name}", cls=info).bind(owner)
+    calls.call(m, setter, Arguments([value]), place.node, m.frame, place)
+    return True
 
 
 def stored(

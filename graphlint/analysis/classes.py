@@ -31,9 +31,12 @@ class ClassInfo:
         self.external_bases: list[str] = []
         self.unknown_bases = False
         self.methods: dict[str, Def] = {}
+        self.setters: dict[str, Def] = {}
+        self.nested: dict[str, ast.ClassDef] = {}
         self.attributes: dict[str, ast.expr | None] = {}
         self.annotations: dict[str, ast.expr] = {}
         self.values: dict[str, Value] = {}
+        self._order: list[ClassInfo] = []
         self._collect(node.body)
 
     def _collect(self, body: list[ast.stmt]) -> None:
@@ -41,6 +44,10 @@ class ClassInfo:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 if statement.name not in self.methods or not _is_accessor(statement):
                     self.methods[statement.name] = statement
+                elif _is_setter(statement):
+                    self.setters[statement.name] = statement
+            elif isinstance(statement, ast.ClassDef):
+                self.nested[statement.name] = statement
             elif isinstance(statement, ast.Assign):
                 for target in statement.targets:
                     if isinstance(target, ast.Name):
@@ -53,16 +60,14 @@ class ClassInfo:
                 self._collect(getattr(statement, "orelse", []))
 
     def mro(self) -> Iterator[ClassInfo]:
-        """This class and its project bases, depth first from the left, each once."""
-        seen: set[int] = set()
-        stack = [self]
-        while stack:
-            info = stack.pop(0)
-            if id(info) in seen:
-                continue
-            seen.add(id(info))
-            yield info
-            stack = [*info.bases, *stack]
+        """This class and its project bases in Python's method resolution order."""
+        if not self._order:
+            self._order = _linearised(self, frozenset())
+        return iter(self._order)
+
+    def add_base(self, base: ClassInfo) -> None:
+        self.bases.append(base)
+        self._order = []
 
     def find(self, name: str, after: ClassInfo | None = None) -> tuple[ClassInfo, Def] | None:
         """The method `name` and the class that defines it; after `after` in the order for `super()`."""
@@ -74,6 +79,24 @@ class ClassInfo:
             if name in info.methods:
                 return info, info.methods[name]
         return None
+
+    def find_setter(self, name: str) -> tuple[ClassInfo, Def] | None:
+        """The setter of the property `name`, unless a nearer class redefines the name without one."""
+        for info in self.mro():
+            if name in info.setters:
+                return info, info.setters[name]
+            if name in info.methods:
+                return None
+        return None
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether a method that instances get is only declared: such a class has no instances of its own."""
+        return any(
+            is_declaration(method) and self.find(name) == (info, method)
+            for info in self.mro()
+            for name, method in info.methods.items()
+        )
 
     def derives_from(self, dotted: str) -> bool:
         return any(dotted in info.external_bases for info in self.mro())
@@ -97,7 +120,7 @@ class ClassInfo:
         names = [name.rpartition(".")[2] for info in self.mro() for name in info.external_bases]
         if any(name in ("NamedTuple", "TypedDict", "BaseModel", "Struct") for name in names):
             return True
-        return any(_names_record(item) for info in self.mro() for item in info.node.decorator_list)
+        return any(names_record(item) for info in self.mro() for item in info.node.decorator_list)
 
     def record_fields(self) -> dict[str, tuple[ClassInfo, ast.expr, ast.expr | None]]:
         """Annotated fields in constructor order: the class, annotation and default of each."""
@@ -109,6 +132,35 @@ class ClassInfo:
         return found
 
 
+def _linearised(info: ClassInfo, above: frozenset[int]) -> list[ClassInfo]:
+    """C3; where Python would refuse the class, or it derives from itself, the bases in the order written."""
+    if id(info) in above:
+        return []
+    rows = [_linearised(base, above | {id(info)}) for base in info.bases]
+    rows = [row for row in [*rows, list(info.bases)] if row]
+    order = [info]
+    while rows:
+        head = next((row[0] for row in rows if not any(row[0] in other[1:] for other in rows)), rows[0][0])
+        order.append(head)
+        rows = [left for row in rows if (left := [each for each in row if each is not head])]
+    return order
+
+
+def is_declaration(node: Def) -> bool:
+    """Whether a method only says what subclasses do: marked abstract, or it raises NotImplementedError."""
+    if any(_last_name(item).startswith("abstract") for item in node.decorator_list):
+        return True
+    body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if len(body) != 1 or not isinstance(body[0], ast.Raise) or body[0].exc is None:
+        return False
+    raised = body[0].exc
+    return _last_name(raised.func if isinstance(raised, ast.Call) else raised) == "NotImplementedError"
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
 
 
@@ -117,10 +169,15 @@ def is_module_class(dotted: str) -> bool:
     return dotted.startswith(("torch.nn.modules.", "torch.nn.")) and "functional" not in dotted
 
 
-def _names_record(decorator: ast.expr) -> bool:
+def names_record(decorator: ast.expr) -> bool:
+    """Whether a class decorator makes the constructor from annotated fields."""
     node = decorator.func if isinstance(decorator, ast.Call) else decorator
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     return name in ("dataclass", "define", "frozen", "attrs", "s", "mutable", "config")
+
+
+def _is_setter(node: Def) -> bool:
+    return any(isinstance(item, ast.Attribute) and item.attr == "setter" for item in node.decorator_list)
 
 
 def _is_accessor(node: Def) -> bool:

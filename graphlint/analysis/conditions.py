@@ -80,6 +80,9 @@ def _has_own_truth(value: Obj) -> bool:
 
 def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> bool | None:
     """The truth of a value that decides control flow; a device tensor there is an event."""
+    own = operators.truth(m, value)
+    if own is not None and not isinstance(value, Union):
+        value = own
     for part in alternatives(value):
         if isinstance(part, Tensor):
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)

@@ -15,6 +15,7 @@ from graphlint.analysis import (
     indexing,
     loops,
     names,
+    operators,
     statements,
     tensor_ops,
 )
@@ -111,8 +112,20 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     return binary(m, node, node.op, left, right, frame)
 
 
-def binary(m: Machine, node: ast.AST, op: ast.operator, left: Value, right: Value, frame: Frame) -> Value:
+def binary(
+    m: Machine,
+    node: ast.AST,
+    op: ast.operator,
+    left: Value,
+    right: Value,
+    frame: Frame,
+    *,
+    augmented: bool = False,
+) -> Value:
     """`left op right`, tensor arithmetic included."""
+    overloaded = operators.binary(m, op, left, right, augmented=augmented)
+    if overloaded is not None:
+        return overloaded
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame)
     if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
@@ -209,6 +222,9 @@ def _unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
         return derived("not", value, kind="bool") if truth is None else Const(not truth, cells_of(value))
     if isinstance(value, Tensor):
         return tensor_ops.fresh_like(m, value, frame.place(node))
+    overloaded = operators.unary(m, node.op, value)
+    if overloaded is not None:
+        return overloaded
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         number = value.value
         if isinstance(node.op, ast.USub):
@@ -237,6 +253,9 @@ def compare(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value,
         if answer is None:
             return derived("is", left, right, kind="bool")
         return Const(answer is isinstance(op, ast.Is), cells_of(left))
+    overloaded = operators.compare(m, op, left, right)
+    if overloaded is not None:
+        return overloaded
     if isinstance(op, (ast.In, ast.NotIn)):
         return _membership(m, node, isinstance(op, ast.In), left, right, frame)
     if tensor_ops.any_tensor(left, right):
@@ -251,12 +270,23 @@ def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:
         if answer is not None:
             return Const(answer is isinstance(op, ast.Eq), cells)
         return derived((type(op).__name__,), left, right, kind="bool")
-    if isinstance(left, Const) and isinstance(right, Const):
+    known = _plain(left), _plain(right)
+    if None not in known:
         try:
-            return Const(COMPARE[type(op)](left.value, right.value), cells)
+            return Const(COMPARE[type(op)](*known), cells)
         except TypeError:
             return Unknown("comparison")
     return derived((type(op).__name__,), left, right, kind="bool")
+
+
+def _plain(value: Value) -> Any:
+    """The Python value of a constant or a tuple of constants; None when it is not known."""
+    if isinstance(value, Const):
+        return value.value
+    if isinstance(value, Sequence_) and value.rest is None and value.items:
+        parts = tuple(_plain(part) for part in value.items)
+        return None if None in parts else parts
+    return None
 
 
 def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Value, frame: Frame) -> Value:

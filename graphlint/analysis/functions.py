@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, duck, expressions, generators, hints, statements
+from graphlint.analysis import calls, classes, duck, expressions, generators, hints, statements
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -21,6 +21,7 @@ from graphlint.analysis.values import (
     Host,
     Mapping,
     Obj,
+    Partial,
     Sequence_,
     Unknown,
     Value,
@@ -79,10 +80,23 @@ def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> Value:
     if info is None:
         qualname = node.name if frame.qualname == "<module>" else f"{frame.qualname}.{node.name}"
         env = None if frame.qualname == "<module>" else frame.env
+        while env is not None and env.cls is not None:
+            env = env.parent  # methods do not see the names of the class around them
         info = m.classes[id(node)] = ClassInfo(node, frame.module, env, qualname)
         for base in node.bases:
             _add_base(m, info, expressions.evaluate(m, _unsubscripted(base), frame))
-    return Class(info)
+    return _decorated_class(m, Class(info), node, frame)
+
+
+def _decorated_class(m: Machine, made: Class, node: ast.ClassDef, frame: Frame) -> Value:
+    """A class after its decorators; one whose result is not known is taken to keep the class."""
+    value: Value = made
+    for decorator in reversed(node.decorator_list):
+        if not classes.names_record(decorator):
+            applied = expressions.evaluate(m, decorator, frame)
+            result = calls.call(m, applied, Arguments([value]), decorator, frame)
+            value = result if isinstance(result, (Class, Function, Partial, Obj)) else value
+    return value
 
 
 def _unsubscripted(base: ast.expr) -> ast.expr:
@@ -92,7 +106,7 @@ def _unsubscripted(base: ast.expr) -> ast.expr:
 def _add_base(m: Machine, info: ClassInfo, base: Value) -> None:
     for part in alternatives(base):
         if isinstance(part, Class):
-            info.bases.append(part.info)
+            info.add_base(part.info)
         elif isinstance(part, External):
             info.external_bases.append(part.name)
         else:
@@ -250,7 +264,7 @@ def method_value(
 
 def class_frame(m: Machine, info: ClassInfo) -> Frame:
     """A frame in which a class body's expressions are evaluated."""
-    env = Env(info.module, info.env)
+    env = Env(info.module, info.env, info)
     return Frame(info.module, env, info.scope)
 
 

@@ -185,6 +185,11 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
     return External(f"{owner.cls}.{name}", owner)
 
 
+def is_module_method(name: str) -> bool:
+    """Whether `torch.nn.Module` has a method of this name."""
+    return name in nn.METHODS
+
+
 def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: Place) -> Value | None:
     """What a library base class gives an instance of a project class."""
     if nn.is_module_class(dotted) or dotted == "torch.nn.Module":
@@ -198,6 +203,10 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
     return None
 
 
+# Tests of the interpreter's version are read as on this one.
+PYTHON = (3, 12, 0)
+
+
 def constant(m: Machine, dotted: str) -> Value | None:
     """Constants of libraries that decide branches."""
     if dotted in ("torch.version.hip", "torch.version.xpu"):
@@ -206,6 +215,8 @@ def constant(m: Machine, dotted: str) -> Value | None:
         return Host("str", Change.CONSTANT)
     if dotted in ("typing.TYPE_CHECKING",):
         return FALSE
+    if dotted == "sys.version_info":
+        return Sequence_([Const(part) for part in PYTHON], "tuple")
     if dotted in ("torch.backends.cuda.is_built", "math.inf", "math.pi", "torch.inf"):
         return TRUE if dotted.endswith("is_built") else Host("float", Change.CONSTANT)
     return None

@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, statements
+from graphlint.analysis import attributes, conditions, expressions, functions, statements
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     Env,
@@ -42,6 +42,10 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                 if env is not frame.env:
                     value = m.tainted(env.fields, name, value, frame.place(node), None, name)
             return m.refresh(value, frame.place(node))
+        if env.cls is not None:
+            member = attributes.class_name(m, env.cls, name)
+            if member is not None:
+                return member
         env = env.parent
     return global_name(m, frame.module, name, frame.place(node))
 
@@ -99,11 +103,16 @@ def _live_bindings(m: Machine, frame: Frame, bindings: list[Binding]) -> list[Bi
     """The bindings that can be in force at the end of the module: the last sure one and later ones."""
     kept: list[Binding] = []
     for binding in bindings:
-        if binding.kind in ("augassign", "del"):
+        if binding.kind in ("augassign", "del", "declare"):
             continue
-        if not binding.guards and not binding.handler:
+        verdict = _verdict(m, frame, binding)
+        if verdict is False:
+            continue
+        if verdict and not binding.handler:
             kept = []
         kept.append(binding)
+    if not kept:  # bound for the type checker only: nothing but an annotation can mean it
+        kept = [binding for binding in bindings if binding.kind in ("import", "from", "class")]
     handlers = [b for b in kept if b.handler]
     others = [b for b in kept if not b.handler]
     if handlers and others and all(b.kind in ("import", "from") for b in others):
@@ -112,11 +121,40 @@ def _live_bindings(m: Machine, frame: Frame, bindings: list[Binding]) -> list[Bi
     return (others or handlers)[-4:]
 
 
+def _verdict(m: Machine, frame: Frame, binding: Binding) -> bool | None:
+    """Whether the tests around a binding let it run; None when one of them is not decided."""
+    verdict: bool | None = True
+    for test, outcome in binding.guards:
+        m.frames.append(frame)
+        try:
+            answer = conditions.truth(expressions.evaluate(m, test, frame))
+        finally:
+            m.frames.pop()
+        if answer is None:
+            verdict = None
+        elif answer is not outcome:
+            return False
+    return verdict
+
+
 def _imports_project(m: Machine, module: ModuleFile, binding: Binding) -> bool:
     node = binding.node
+    return isinstance(node, (ast.Import, ast.ImportFrom)) and _is_of_project(m, module, node)
+
+
+def cannot_fail(m: Machine, module: ModuleFile, body: list[ast.stmt], handler: ast.ExceptHandler) -> bool:
+    """Whether a handler of ImportError guards only imports of the project, so that it never runs."""
+    caught = ast.dump(handler.type) if handler.type is not None else "Exception"
+    if not any(name in caught for name in ("ImportError", "ModuleNotFoundError")):
+        return False
+    imports = [s for s in body if isinstance(s, (ast.Import, ast.ImportFrom))]
+    return bool(imports) and all(_is_of_project(m, module, node) for node in imports)
+
+
+def _is_of_project(m: Machine, module: ModuleFile, node: ast.Import | ast.ImportFrom) -> bool:
     if isinstance(node, ast.ImportFrom):
         return m.project.module(m.project.resolve_import(module, node), module) is not None
-    return False
+    return all(m.project.module(alias.name, module) is not None for alias in node.names)
 
 
 def _bound_value(m: Machine, frame: Frame, binding: Binding) -> Value:
@@ -138,13 +176,28 @@ def _bound_value(m: Machine, frame: Frame, binding: Binding) -> Value:
 
 
 def _from_star(m: Machine, module: ModuleFile, name: str) -> Value | None:
+    source = _star_source(m, module, name, set())
+    if isinstance(source, str):
+        return External(canonical(f"{source}.{name}"))
+    return module_attribute(m, source, name) if source is not None else None
+
+
+def _star_source(m: Machine, module: ModuleFile, name: str, seen: set[int]) -> ModuleFile | str | None:
+    """The module that gives `name` through star imports, those of the imported modules included."""
+    seen.add(id(module))
     for node in module.star_imports:
         target = m.project.resolve_import(module, node)
         other = m.project.module(target, module)
-        if other is not None and other is not module and name in other.exports:
-            return module_attribute(m, other, name)
-        if other is None and target.split(".")[0] in ("torch", "triton"):
-            return External(canonical(f"{target}.{name}"))
+        if other is None:
+            if target.split(".")[0] in ("torch", "triton") and name not in BUILTINS:
+                return target
+            continue
+        if name in other.exports:
+            return other
+        if id(other) not in seen and "__all__" not in other.bindings and not name.startswith("_"):
+            found = _star_source(m, other, name, seen)
+            if found is not None:
+                return found
     return None
 
 
@@ -184,12 +237,21 @@ def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Val
     """`from origin import name`."""
     found = m.project.module(origin, importer)
     if found is None:
-        return External(canonical(f"{origin}.{name}"))
+        return _external(m, canonical(f"{origin}.{name}"))
+    submodule = m.project.submodule(origin, name)
+    if submodule is not None and (id(found), name) in m.evaluating:
+        return Module(submodule)  # `from . import name` in the package itself
     value = module_attribute(m, found, name)
     if value is not None:
         return value
-    submodule = m.project.submodule(origin, name)
     return Module(submodule) if submodule is not None else Unknown(f"`{name}` not found in {origin}")
+
+
+def _external(m: Machine, dotted: str) -> Value:
+    from graphlint.analysis import library
+
+    known = library.constant(m, dotted)
+    return known if known is not None else External(dotted)
 
 
 def canonical(dotted: str) -> str:

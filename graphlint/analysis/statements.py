@@ -71,7 +71,7 @@ def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
         known, rest = loops.elements_of(m, value)
         indexing.extend(m, old, known, rest, node, frame)
         return
-    result = expressions.binary(m, node, node.op, old, value, frame)
+    result = expressions.binary(m, node, node.op, old, value, frame, augmented=True)
     assign(m, node.target, result, frame, node, augmented=True)
 
 
@@ -212,6 +212,8 @@ def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
 
 def _return(m: Machine, node: ast.Return, frame: Frame) -> None:
     value = expressions.evaluate(m, node.value, frame) if node.value is not None else NONE
+    if not frame.reachable:
+        return  # the expression certainly raised
     if not m.captures:
         _announce_return(m, node, value, frame)
     frame.returned.append(value)
@@ -254,6 +256,8 @@ def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
 
     arms.append(success)
     for handler in node.handlers:
+        if names.cannot_fail(m, frame.module, node.body, handler):
+            continue
         arms.append(lambda handler=handler: _handle(m, node, handler, frame))  # type: ignore[misc]
     if len(arms) == 1:
         success()

@@ -247,14 +247,15 @@ class Mapping(Value):
 
 
 class Env:
-    """Local names of a call, with the environment that encloses it."""
+    """Local names of a call, with the environment that encloses it; `cls` when it is a class body's."""
 
-    __slots__ = ("fields", "module", "parent")
+    __slots__ = ("cls", "fields", "module", "parent")
 
-    def __init__(self, module: ModuleFile, parent: Env | None = None) -> None:
+    def __init__(self, module: ModuleFile, parent: Env | None = None, cls: ClassInfo | None = None) -> None:
         self.fields: Fields = {}
         self.module = module
         self.parent = parent
+        self.cls = cls
 
 
 class Function(Value):

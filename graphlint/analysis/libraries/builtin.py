@@ -664,6 +664,18 @@ def _opaque(call: Call) -> Value:
     return Unknown(call.name)
 
 
-@model("builtins.staticmethod", "builtins.classmethod", "builtins.property")
-def _accessor(call: Call) -> Value:
+@model("builtins.staticmethod")
+def _static(call: Call) -> Value:
+    return Partial(call.args[0], (), {}) if call.args else Unknown(call.name)
+
+
+@model("builtins.classmethod")
+def _classmethod(call: Call) -> Value:
     return call.args[0] if call.args else Unknown(call.name)
+
+
+@model("builtins.property", "functools.cached_property")
+def _property(call: Call) -> Value:
+    made = Obj("builtins.property", call.place)
+    made.fields["getter"] = call.get(0, "fget") or Unknown("property")
+    return made

@@ -137,6 +137,17 @@ def _fact(m: Machine, owner: Obj, name: str) -> Value:
     return External(f"{owner.cls}.{name}", owner)
 
 
+@model("torch.nn.Module.__getattr__")
+def _getattr(call: Call) -> Value:
+    """`super().__getattr__(name)`: a parameter, buffer or child, else it raises."""
+    name = call.text(0, "name")
+    if isinstance(call.owner, Obj) and name in call.owner.fields:
+        return attributes.read_field(call.m, call.owner, name, call.place)
+    if name:
+        call.m.frame.reachable = False
+    return Unknown(f"attribute `{name}`")
+
+
 METHODS = frozenset(
     {
         "parameters",

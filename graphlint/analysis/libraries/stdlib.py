@@ -104,7 +104,7 @@ def _cast(call: Call) -> Value:
     return call.args[1] if len(call.args) > 1 else Unknown("cast")
 
 
-@model("functools.lru_cache", "functools.cache", "functools.cached_property")
+@model("functools.lru_cache", "functools.cache")
 def _cache(call: Call) -> Value:
     if call.args and isinstance(call.args[0], Function):
         return _cached(call, call.args[0])
@@ -277,6 +277,16 @@ def _drawn(call: Call, what: str, kind: str) -> Value:
 def _host_effect(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what=call.name, target=Const(call.name)))
     return NONE
+
+
+@model("importlib.import_module", "builtins.__import__")
+def _import_module(call: Call) -> Value:
+    from graphlint.analysis import names
+
+    dotted, package = call.text(0, "name"), call.text(1, "package")
+    if dotted.startswith("."):
+        dotted = f"{package}{dotted}" if package and not dotted.startswith("..") else ""
+    return names.module_value(call.m, call.frame.module, dotted) if dotted else Unknown("computed import")
 
 
 @model("bisect.bisect_left", "bisect.bisect_right", "bisect.bisect")
