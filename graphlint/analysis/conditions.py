@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.values import (
