@@ -45,7 +45,9 @@ def method_of(value: Value, name: str) -> Obj | None:
     return None
 
 
-def binary(m: Machine, op: ast.operator, left: Value, right: Value, *, augmented: bool = False) -> Value | None:
+def binary(
+    m: Machine, op: ast.operator, left: Value, right: Value, *, augmented: bool = False
+) -> Value | None:
     """`left op right` where one side's class says what it means; None when neither does."""
     name = _BINARY.get(type(op))
     if name is None:
