@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.analysis.events import ReplayInCapture
+from graphlint.analysis import events
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
@@ -17,7 +17,7 @@ class ReplayInCapture(Rule):
     hazard = "other"
     level = Level.ERROR
     summary = "A graph is replayed while another capture is open"
-    subscribes = (ReplayInCapture,)
+    subscribes = (events.ReplayInCapture,)
 
-    def on(self, event: ReplayInCapture) -> Iterator[Report]:
+    def on(self, event: events.ReplayInCapture) -> Iterator[Report]:
         yield Report(event.place, "a graph is replayed while another capture is open", help=HELP)

@@ -85,8 +85,8 @@ def _identities(value: Value) -> set[object]:
     """The host identities that a value was made of: `key in d` keeps the key's symbol."""
     found: set[object] = set()
     if isinstance(value, Sequence_):
-        for part in value.elements():
-            found |= _identities(part)
+        for element in value.elements():
+            found |= _identities(element)
     stack: list[object] = [identity_of(value)]
     while stack:
         part = stack.pop()

@@ -59,7 +59,7 @@ def uses_of(function: Function, name: str) -> Uses:
     _uses_in(function.node, lambda node: isinstance(node, ast.Name) and node.id == name, uses)
     for kept in _kept_as(function.node, name):
         for cls in function.cls.mro() if function.cls is not None else ():
-            _uses_in(cls.node, lambda node, kept=kept: _is_own_field(node, kept), uses)  # type: ignore[misc]
+            _uses_in(cls.node, lambda node, kept=kept: _is_own_field(node, kept), uses)
     return uses
 
 

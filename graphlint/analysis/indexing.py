@@ -102,9 +102,10 @@ def _chosen(value: Value, index: Value) -> Value:
 
 
 def _sliced(owner: Sequence_, index: SliceValue) -> Value:
-    bounds = [b.value if isinstance(b, Const) else ... for b in index.bounds]
-    if ... not in bounds and owner.rest is None:
-        return Sequence_(owner.items[slice(*bounds)], owner.kind, None, owner.change)
+    bounds = [b.value for b in index.bounds if isinstance(b, Const)]
+    if len(bounds) == 3 and owner.rest is None and all(isinstance(b, (int, type(None))) for b in bounds):
+        part = slice(bounds[0], bounds[1], bounds[2])
+        return Sequence_(owner.items[part], owner.kind, None, owner.change)
     joined = join_all(owner.elements()) if owner.elements() else None
     return Sequence_((), owner.kind, joined, owner.change)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Event
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.config import Config
 
+_Step = TypeVar("_Step")
 _LEVELS = [Level.NOTE, Level.WARNING, Level.ERROR]
 _CONFIDENCES = [Confidence.POSSIBLE, Confidence.LIKELY, Confidence.DEFINITE]
 
@@ -73,7 +74,7 @@ class Rulebook:
         return sorted(self._found.values(), key=lambda finding: finding.sort_key)
 
 
-def _lower(order: list, one: object, other: object) -> object:  # type: ignore[type-arg]
+def _lower(order: list[_Step], one: _Step, other: _Step) -> _Step:
     return order[min(order.index(one), order.index(other))]
 
 

@@ -338,7 +338,7 @@ def _nonlocal(m: Machine, node: ast.Nonlocal, frame: Frame) -> None:
 
 def _match(m: Machine, node: ast.Match, frame: Frame) -> None:
     subject = expressions.evaluate(m, node.subject, frame)
-    arms = [lambda case=case: _case(m, node, case, subject, frame) for case in node.cases]  # type: ignore[misc]
+    arms = [lambda case=case: _case(m, node, case, subject, frame) for case in node.cases]
     fork(m, frame, [*arms, lambda: None])
 
 

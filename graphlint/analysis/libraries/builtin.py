@@ -615,10 +615,16 @@ def _dict_parts(call: Call) -> Value:
     entries = [(k, call.m.refresh(v, call.place)) for k, v in call.owner.entries()]
     known = [e for key, e in zip(call.owner.fields, entries, strict=False) if key != Mapping.REST]
     rest = call.owner.fields.get(Mapping.REST)
-    pick = {"keys": lambda e: e[0], "values": lambda e: e[1]}.get(
-        call.name.rpartition(".")[2], lambda e: Sequence_(e, "tuple")
+    part = call.name.rpartition(".")[2]
+    return Sequence_(
+        [_entry_part(part, *e) for e in known], "list", _entry_part(part, *rest) if rest is not None else None
     )
-    return Sequence_([pick(e) for e in known], "list", pick(rest) if rest is not None else None)
+
+
+def _entry_part(part: str, key: Value, value: Value) -> Value:
+    if part == "keys":
+        return key
+    return value if part == "values" else Sequence_([key, value], "tuple")
 
 
 @model("builtins.dict.update")

@@ -364,7 +364,7 @@ def _modules_in(owner: Obj) -> list[Obj]:
 def _parameters(call: Call) -> Value:
     found = parameters_of(call.m, call.owner or NONE, call.place)
     named = call.name.endswith(("named_parameters", "named_buffers"))
-    items: list[Value] = list(found)[:3]
+    items: list[Value] = [*found[:3]]
     if not items:
         key = ("parameter", call.owner.serial if isinstance(call.owner, Obj) else id(call.owner))
         made = call.m.memo.get(key)

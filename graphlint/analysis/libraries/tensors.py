@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, tensor_ops
@@ -131,7 +132,7 @@ def _rank(m: Machine, owner: Tensor, place: Place) -> Value:
     return Const(owner.ndim) if owner.ndim is not None else Host("int", Change.SHAPE)
 
 
-_ATTRIBUTES = {
+_ATTRIBUTES: dict[str, Callable[[Machine, Tensor, Place], Value]] = {
     "shape": _shape,
     "device": _device,
     "data": _data,
@@ -426,7 +427,7 @@ def default_device(m: Machine) -> str | None:
     """The device of a factory without `device=`: the CPU, unless a device context encloses it."""
     for context in reversed(m.contexts):
         if context.cls == "torch.device":
-            return context.fields.get("type")  # type: ignore[no-any-return]
+            return context.fields.get("type")
     chosen = m.memo.get("default-device", "cpu")
     return chosen if isinstance(chosen, str) or chosen is None else "cpu"
 
