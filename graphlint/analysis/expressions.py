@@ -30,6 +30,7 @@ from graphlint.analysis.values import (
     Host,
     Mapping,
     Sequence_,
+    SliceValue,
     Tensor,
     Union,
     Unknown,
@@ -381,7 +382,7 @@ def _slice(m: Machine, node: ast.Slice, frame: Frame) -> Value:
     bounds = [
         evaluate(m, part, frame) if part is not None else NONE for part in (node.lower, node.upper, node.step)
     ]
-    return indexing.SliceValue(bounds[0], bounds[1], bounds[2])
+    return SliceValue(bounds[0], bounds[1], bounds[2])
 
 
 def _lambda(m: Machine, node: ast.Lambda, frame: Frame) -> Value:

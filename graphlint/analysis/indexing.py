@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, captures, functions, tensor_ops
+from graphlint.analysis import attributes, captures, functions, table_conditions, tensor_ops
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -18,6 +18,7 @@ from graphlint.analysis.values import (
     Mapping,
     Obj,
     Sequence_,
+    SliceValue,
     Tensor,
     Union,
     Unknown,
@@ -28,24 +29,10 @@ from graphlint.analysis.values import (
     join,
     join_all,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-
-class SliceValue(Value):
-    """`lower:upper:step` as an index."""
-
-    __slots__ = ("lower", "step", "upper")
-
-    def __init__(self, lower: Value, upper: Value, step: Value) -> None:
-        self.lower = lower
-        self.upper = upper
-        self.step = step
-
-    @property
-    def bounds(self) -> tuple[Value, ...]:
-        return (self.lower, self.upper, self.step)
 
 
 def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
@@ -155,65 +142,60 @@ def tensor_index(m: Machine, index: Value, node: ast.AST, frame: Frame) -> None:
             tensor_ops.effect(m, node, "Tensor.__index__", "scalar-read", (part,), frame, how="index")
 
 
-def parts_of(index: Value) -> tuple[Value, ...]:
-    if isinstance(index, Sequence_) and index.kind == "tuple":
-        return index.items
-    return (index,)
-
-
 def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: Frame) -> Value:
-    advanced = _judge_index(m, owner, index, node, frame, writing=False)
+    _judge(m, "Tensor.__getitem__", owner, index, None, node, frame)
     ndim = _rank_after(owner, index)
-    if advanced:
+    if _copies(index):
         tensor_ops.note_use(m, [owner], frame.place(node))
         return m.tensor(owner.device, frame.place(node), owner.kind, ndim)
     return owner.alias(ndim=ndim)
 
 
-def _judge_index(
-    m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: Frame, *, writing: bool
-) -> bool:
-    """Emit what an index does to a capture; True for an index that copies."""
-    advanced = False
-    for part in parts_of(index):
-        for one in alternatives(part):
-            advanced = _judge_part(m, owner, one, node, frame, writing=writing) or advanced
-    return advanced
+def _copies(index: Value) -> bool:
+    """Whether an index makes a new tensor; integers, slices and 0-d tensors of integers give a view."""
+    return any(
+        isinstance(one, Tensor) or (isinstance(one, Sequence_) and one.kind == "list")
+        for part in table_conditions.parts_of(index)
+        for one in alternatives(part)
+    )
 
 
-def _judge_part(
-    m: Machine, owner: Tensor, part: Value, node: ast.AST, frame: Frame, *, writing: bool
-) -> bool:
-    name = "Tensor.__setitem__" if writing else "Tensor.__getitem__"
-    if isinstance(part, SliceValue):
-        for bound in part.bounds:
-            tensor_index_bound(m, bound, node, frame)
-        return False
-    if isinstance(part, Tensor) and owner.on_device:
-        if part.kind == "bool" and not writing:
-            tensor_ops.effect(m, node, name, "dynamic-shape", (owner, part), frame, how="mask")
-        elif part.device == "cpu" and part.ndim != 0:
-            tensor_ops.effect(m, node, name, "host-data", (owner, part), frame, how="cpu index")
-        return True
-    if isinstance(part, Sequence_) and part.kind == "list":
-        if owner.on_device and not any(isinstance(item, Tensor) for item in part.elements()):
-            tensor_ops.effect(m, node, name, "host-data", (owner,), frame, how="list index")
-        return True
-    tensor_ops.host_use(m, node, part, "index", frame)
-    return isinstance(part, Tensor)
+# How a subscript that affects a capture is named to the rules, by the condition that holds.
+HOW = {
+    "mask-index": "mask index",
+    "scalar-index": "scalar index",
+    "list-index": "list index",
+    "cpu-index": "cpu index",
+    "single-element": "element store",
+}
 
 
-def tensor_index_bound(m: Machine, bound: Value, node: ast.AST, frame: Frame) -> None:
-    tensor_index(m, bound, node, frame)
-    if not isinstance(bound, Tensor):
-        tensor_ops.host_use(m, node, bound, "slice", frame)
+def _judge(
+    m: Machine, name: str, owner: Tensor, index: Value, value: Value | None, node: ast.AST, frame: Frame
+) -> None:
+    """Emit what a subscript does to a capture, as the operation tables say, and its host numbers."""
+    parts = table_conditions.parts_of(index)
+    for part in parts:
+        for bound in part.bounds if isinstance(part, SliceValue) else ():
+            tensor_ops.host_use(m, node, bound, "slice", frame)
+        if not isinstance(part, (SliceValue, Tensor)):
+            tensor_ops.host_use(m, node, part, "index", frame)
+    holds = table_conditions.of_index(owner, index)
+    how = next((word for condition, word in HOW.items() if condition in holds), "store")
+    if value is not None:
+        holds |= table_conditions.of_written(value)
+    operation = operations.method(name.removeprefix("Tensor."))
+    effect = operation.effect_of(holds)
+    if effect is not None and (owner.on_device or "scalar-index" in holds):
+        operands = (owner, index) if value is None else (owner, index, value)
+        tensor_ops.effect(m, node, name, effect.kind, operands, frame, how=how)
 
 
 def _rank_after(owner: Tensor, index: Value) -> int | None:
     if owner.ndim is None:
         return None
     rank = owner.ndim
-    for part in parts_of(index):
+    for part in table_conditions.parts_of(index):
         if isinstance(part, Const) and part.value is None:
             rank += 1
         elif (isinstance(part, Const) and part.value is Ellipsis) or isinstance(part, SliceValue):
@@ -257,34 +239,10 @@ def _put_object(m: Machine, owner: Obj, index: Value, value: Value, node: ast.AS
 def _put_tensor(m: Machine, owner: Tensor, index: Value, value: Value, node: ast.AST, frame: Frame) -> None:
     """Writing into a tensor keeps its memory; some indices and values need the host."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node
-    _judge_index(m, owner, index, target, frame, writing=True)
-    masked = any(isinstance(p, Tensor) and p.kind == "bool" for p in parts_of(index))
-    if owner.on_device and masked and isinstance(value, Tensor) and value.ndim != 0:
-        tensor_ops.effect(
-            m, target, "Tensor.__setitem__", "dynamic-shape", (owner, value), frame, how="mask store"
-        )
-    if owner.on_device and _is_single_element(owner, index) and isinstance(value, (Const, Host)):
-        tensor_ops.effect(
-            m, target, "Tensor.__setitem__", "host-data", (owner, value), frame, how="element store"
-        )
-    elif isinstance(value, Tensor) and value.device == "cpu" and owner.on_device:
-        tensor_ops.effect(
-            m, target, "Tensor.__setitem__", "host-data", (owner, value), frame, how="cpu value"
-        )
+    _judge(m, "Tensor.__setitem__", owner, index, value, target, frame)
     if not isinstance(value, Tensor):
         tensor_ops.host_use(m, target, value, "fill", frame)
     attributes.wrote_tensor(m, owner, value, node, frame)
-
-
-def _is_single_element(owner: Tensor, index: Value) -> bool:
-    """Whether the index picks one element of a tensor of known rank (`x[0]` of a 1-D tensor)."""
-    parts = parts_of(index)
-    plain = all(isinstance(p, (Const, Host)) and not _is_special(p) for p in parts)
-    return owner.ndim is not None and plain and len(parts) == owner.ndim
-
-
-def _is_special(part: Value) -> bool:
-    return isinstance(part, Const) and (part.value is None or part.value is Ellipsis)
 
 
 def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value, place: Place | None) -> None:

@@ -129,7 +129,7 @@ class Storage:
 class Tensor(Value):
     """A tensor: its storage, device (`cuda`, `cpu`, `pinned`, None = unknown), kind and rank.
 
-    `kind` is `float`, `int`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
+    `kind` is `float`, `int`, `byte`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
     count of the storage's graph when this alias was taken.
     """
 
@@ -224,6 +224,21 @@ class Sequence_(Value):
 
     def __repr__(self) -> str:
         return f"{self.kind}{list(self.items)!r}+{self.rest!r}"
+
+
+class SliceValue(Value):
+    """`lower:upper:step` as an index."""
+
+    __slots__ = ("lower", "step", "upper")
+
+    def __init__(self, lower: Value, upper: Value, step: Value) -> None:
+        self.lower = lower
+        self.upper = upper
+        self.step = step
+
+    @property
+    def bounds(self) -> tuple[Value, ...]:
+        return (self.lower, self.upper, self.step)
 
 
 class Mapping(Value):

@@ -32,6 +32,7 @@ from graphlint.analysis.values import (
     Obj,
     Partial,
     Sequence_,
+    SliceValue,
     Tensor,
     Unknown,
     Value,
@@ -509,7 +510,7 @@ def _slice(call: Call) -> Value:
     bounds = [*call.args, NONE, NONE, NONE][:3]
     if len(call.args) == 1:
         bounds = [NONE, call.args[0], NONE]
-    return indexing.SliceValue(bounds[0], bounds[1], bounds[2])
+    return SliceValue(bounds[0], bounds[1], bounds[2])
 
 
 @model("builtins.super")

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, tensor_ops
+from graphlint.analysis import attributes, table_conditions, tensor_ops
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call
+from graphlint.analysis.table_conditions import Arguments
 from graphlint.analysis.values import (
     FALSE,
     TRUE,
@@ -22,9 +23,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
-    alternatives,
     change_of,
-    tensors_in,
 )
 from graphlint.rules import operations
 
@@ -227,137 +226,19 @@ def _announce(
         )
     if not m.captures or not operation.effects:
         return
-    holds = conditions_of(call, operation, operands, tensors, device)
-    effect = operation.effect_of(holds, call.arguments.kwargs.keys(), len(operands))
-    if effect is None:
-        return
-    if not effect.always and not _touches_device(effect.kind, tensors, device):
+    keywords = call.arguments.kwargs
+    arguments = Arguments(operation, operands, keywords, device, call.arguments.more is None)
+    holds = table_conditions.of_call(arguments)
+    effect = operation.effect_of(holds, *table_conditions.told(arguments))
+    if effect is None or not (effect.always or _touches_device(holds, tensors)):
         return
     event = Operation(place=call.place, name=operation.name, effect=effect.kind, operands=tuple(operands))
     event.keywords, event.entry = call.arguments.kwargs, operation
     m.emit(event)
 
 
-def _touches_device(kind: str, tensors: list[Tensor], device: str | None) -> bool:
-    if any(t.on_device for t in tensors):
-        return True
-    return kind == "host-data" and device in ("cuda",)
-
-
-def conditions_of(
-    call: Call,
-    operation: operations.Operation,
-    operands: list[Value],
-    tensors: list[Tensor],
-    device: str | None,
-) -> set[str]:
-    """The conditions of the operation tables that hold in this call."""
-    holds: set[str] = set()
-    keywords = call.arguments.kwargs
-    first = operands[0] if operands else None
-    if (
-        len(operands) == 1
-        and call.arguments.more is None
-        and not {"input", "other", "x", "y"} & set(keywords)
-    ):
-        holds.add("one-argument")
-    repeats = operands[1] if len(operands) > 1 else keywords.get("repeats")
-    if repeats is not None and _device_tensor(repeats):
-        holds.add("tensor-repeats")
-    if len(operands) > 1 and _device_tensor(operands[1]):
-        holds.add("tensor-std")
-    if keywords.get("generator") is not None and not _is_none(keywords["generator"]):
-        holds.add("own-generator")
-    if _non_blocking(call, operands) is not True:
-        holds.add("blocking")
-    _data_conditions(holds, first)
-    _movement(holds, call, operation, operands, tensors, device)
-    for index, operand in enumerate(operands):
-        if operation.takes_number(index) and _holds_device_tensor(operand):
-            holds.add("tensor-as-number")
-    for name, value in keywords.items():
-        if operation.takes_number(name) and _holds_device_tensor(value):
-            holds.add("tensor-as-number")
-    if _checks(keywords):
-        holds.add("error-check")
-    return holds
-
-
-def _checks(keywords: dict[str, Value]) -> bool:
-    for name in ("check_errors", "error_if_nonfinite", "validate_args"):
-        value = keywords.get(name)
-        if isinstance(value, Const) and value.value:
-            return True
-    return False
-
-
-def _data_conditions(holds: set[str], first: Value | None) -> None:
-    if first is None:
-        return
-    for part in alternatives(first):
-        if isinstance(part, Sequence_):
-            elements = part.elements()
-            held = [t for t in tensors_in(part, 3)]
-            if any(t.on_device for t in held):
-                holds.add("tensor-elements")
-            if not held or len(held) < len(elements):
-                holds.add("host-data")
-        elif isinstance(part, (Const, Host)) and not (isinstance(part, Const) and part.value is None):
-            holds.add("host-data")
-
-
-def _movement(
-    holds: set[str],
-    call: Call,
-    operation: operations.Operation,
-    operands: list[Value],
-    tensors: list[Tensor],
-    device: str | None,
-) -> None:
-    """Which way a copy goes, and whether its host side is pinned."""
-    name = operation.name.rpartition(".")[2]
-    source: Tensor | None = next((t for v in operands[:1] for t in tensors_in(v, 0)), None)
-    target = device
-    if (
-        name in ("copy_", "index_copy_", "masked_scatter_", "set_")
-        and len(operands) > 1
-        and source is not None
-    ):
-        target = source.device
-        source = next((t for t in tensors_in(operands[1], 0)), None)
-    if source is None:
-        if target == "cuda" and "host-data" in holds:
-            holds.add("to-gpu")
-            holds.add("pageable")
-        return
-    host = source if source.device in ("cpu", "pinned") else None
-    if host is not None and target in ("cuda", None) and not (target is None and name == "copy_"):
-        holds.add("to-gpu")
-        holds.add("pinned" if host.device == "pinned" else "pageable")
-    elif source.on_device and target in ("cpu", "pinned"):
-        holds.add("to-cpu")
-        owner = next((t for v in operands[:1] for t in tensors_in(v, 0)), None)
-        pinned = target == "pinned" or (owner is not None and name == "copy_" and owner.device == "pinned")
-        holds.add("pinned" if pinned else "pageable")
-
-
-def _device_tensor(value: Value) -> bool:
-    return any(isinstance(part, Tensor) and part.on_device for part in alternatives(value))
-
-
-def _holds_device_tensor(value: Value) -> bool:
-    return any(t.on_device for t in tensors_in(value, 1))
-
-
-def _is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
-
-
-def _non_blocking(call: Call, operands: list[Value]) -> bool | None:
-    value = call.arguments.kwargs.get("non_blocking")
-    if value is None and call.name.endswith(".copy_") and len(operands) > 2:
-        value = operands[2]
-    return bool(value.value) if isinstance(value, Const) else None
+def _touches_device(holds: set[str], tensors: list[Tensor]) -> bool:
+    return any(t.on_device for t in tensors) or bool(holds & {"to-gpu", "own-generator"})
 
 
 def _use_hosts(call: Call, operation: operations.Operation, operands: list[Value]) -> None:
@@ -385,12 +266,10 @@ def result_device(
         return _moved_device(call, last, operands, tensors, named)
     if named is not False:
         return named if isinstance(named, str) else None
-    if operation.device == "cpu":
-        return "cpu"
-    if operation.device == "cuda":
-        return "cuda"
     if last == "pin_memory":
         return "pinned"
+    if operation.device in ("cpu", "cuda"):
+        return operation.device
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
         if _truthy(call.arguments.kwargs.get("pin_memory")):
             return "pinned"
@@ -546,7 +425,7 @@ def _other_result(call: Call, operation: operations.Operation, kind: str) -> Val
     if kind == "none":
         return Const(None)
     if kind == "numpy":
-        return Unknown("numpy array", Change.CHANGING)
+        return Unknown("numpy array", Change.CHANGING, typed="numpy")
     return Host("any", Change.SHAPE) if kind == "host-meta" else Unknown(operation.name)
 
 
@@ -569,8 +448,8 @@ def _kind(call: Call, operation: operations.Operation, first: Tensor | None) -> 
 
 def kind_of_dtype(name: str) -> str | None:
     last = name.rpartition(".")[2]
-    if last == "bool":
-        return "bool"
+    if last in ("bool", "uint8"):
+        return "bool" if last == "bool" else "byte"
     if last.startswith(("int", "uint", "long", "short")):
         return "int"
     return "float" if last.startswith(("float", "half", "bfloat", "double")) else None
