@@ -127,11 +127,11 @@ def binary(
     overloaded = operators.binary(m, op, left, right, augmented=augmented)
     if overloaded is not None:
         return overloaded
-    if tensor_ops.any_tensor(left, right):
-        return tensor_ops.arithmetic(m, node, left, right, frame)
     if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
         tensor_ops.formatted(m, node, right, frame, "%-format")
         return Host("str")
+    if tensor_ops.any_tensor(left, right):
+        return tensor_ops.arithmetic(m, node, left, right, frame)
     if isinstance(left, Sequence_) and isinstance(op, ast.Add):
         return _concatenated(left, right)
     if isinstance(left, Sequence_) and isinstance(op, ast.Mult):
@@ -291,15 +291,20 @@ def _plain(value: Value) -> Any:
 
 
 def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Value, frame: Frame) -> Value:
-    if isinstance(where, Tensor) or (
-        isinstance(item, Tensor) and isinstance(where, Sequence_) and where.items
-    ):
+    if isinstance(where, Tensor) or (isinstance(item, Tensor) and _compares_items(where)):
         tensor_ops.effect(m, node, "Tensor.__contains__", "scalar-read", (where, item), frame, how="in")
         return Host("bool", Change.CHANGING)
     found = conditions.contains(where, item)
     if found is None:
         return derived("in", item, where, kind="bool")
     return Const(found is wanted, cells_of(item))
+
+
+def _compares_items(where: Value) -> bool:
+    """Whether looking for a tensor in a container asks for the truth of a comparison; None is never equal."""
+    return isinstance(where, Sequence_) and any(
+        not (isinstance(item, Const) and item.value is None) for item in where.items
+    )
 
 
 def _conditional(m: Machine, node: ast.IfExp, frame: Frame) -> Value:

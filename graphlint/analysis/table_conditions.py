@@ -62,13 +62,12 @@ def _of_call(call: Arguments) -> Iterator[tuple[str, bool]]:
     yield "spectral-order", _literal(call.get(1, "ord")) in (2, -2, "nuc")
     yield "jagged-layout", _dotted(keywords.get("layout")) == "torch.jagged"
     yield "cpu-scalar", any(_is_host_scalar(value) for value in call.operands[1:])
-    yield (
-        "tensor-as-number",
-        any(
-            call.operation.takes_number(position) and _holds_device_tensor(value)
-            for position, value in [*enumerate(call.operands), *keywords.items()]
-        ),
-    )
+    yield "tensor-as-number", _number_is_tensor(call)
+
+
+def _number_is_tensor(call: Arguments) -> bool:
+    passed: list[tuple[int | str, Value]] = [*enumerate(call.operands), *call.keywords.items()]
+    return any(call.operation.takes_number(where) and _holds_device_tensor(value) for where, value in passed)
 
 
 def told(call: Arguments) -> tuple[set[str], int]:

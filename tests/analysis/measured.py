@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +72,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 """
-KNOWN = frozenset({"io", "math", "os", "pickle", "time", "np", "torch", "F", "nn"} | set(dir(__builtins__)))
+# Families of rules that speak of captures that fail.
+LOUD = ("CG3", "CG5", "CG7", "CG8")
+KNOWN = frozenset({"io", "math", "os", "pickle", "time", "np", "torch", "F", "nn"} | set(dir(builtins)))
 
 
 @dataclass(frozen=True)
@@ -108,26 +112,100 @@ def program(number: int, source: str) -> tuple[str, int]:
     """A function that runs the expression before a capture and inside it, and which line is inside."""
     lines = [f"def capture_{number}():"]
     lines += [f"    {name} = {SETUP[name]}" for name in names_in(source) or ()]
-    lines += [f"    ({source})", "    graph = torch.cuda.CUDAGraph()"]
-    lines += ["    with torch.cuda.graph(graph):", f"        result = ({source})"]
-    lines += ["    graph.replay()", "    return graph, result", "", ""]
+    setting, statement = _as_written(source)
+    lines += [f"    {setting}", f"    {statement}", "    graph = torch.cuda.CUDAGraph()"]
+    lines += ["    with torch.cuda.graph(graph):", f"        {statement}"]
+    lines += ["    graph.replay()", "    return graph, target", "", ""]
     return "\n".join(lines), len(lines) - 4
 
 
-def reported(folder: Path) -> tuple[list[tuple[Row, set[str]]], int]:
-    """Each row with the codes that graphlint reports on its captured line."""
-    text, places, found = PREAMBLE, {}, []
+def _as_written(source: str) -> tuple[str, str]:
+    """An expression as people write it: `a.__setitem__(key, value)` is `a[key] = value`."""
+    node = ast.parse(source, mode="eval").body
+    match node:
+        case ast.Call(ast.Attribute(owner, "__setitem__"), [key, value]):
+            written = f"target[{_subscript(key)}] = {ast.unparse(value)}"
+            return f"target = {ast.unparse(owner)}", written
+    return "target = None", f"target = ({source})"
+
+
+def _subscript(key: ast.expr) -> str:
+    match key:
+        case ast.Call(ast.Name("slice"), [stop]):
+            return ":" if ast.unparse(stop) == "None" else f":{ast.unparse(stop)}"
+        case ast.Call(ast.Name("slice"), bounds):
+            return ":".join("" if ast.unparse(bound) == "None" else ast.unparse(bound) for bound in bounds)
+        case ast.Tuple(parts):
+            return ", ".join(map(_subscript, parts))
+    return ast.unparse(key)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A row and the codes of the errors that graphlint reports on its captured line."""
+
+    row: Row
+    codes: frozenset[str]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether graphlint expects the capture to fail exactly when it did.
+
+        Only rules about captures that fail count: a frozen number (CG402) is captured without an error.
+        """
+        loud = any(code[:3] in LOUD or code == "CG401" for code in self.codes)
+        return loud == self.row.failed
+
+
+def verdicts(folder: Path) -> list[Verdict]:
+    """What graphlint says of every row; all are functions of one file written to `folder`."""
+    text, places = PREAMBLE, {}
     for number, row in enumerate(rows()):
-        function, offset = program(number, row.source)
-        places[text.count("\n") + offset] = row
+        function, line = program(number, row.source)
+        places[text.count("\n") + line] = row
         text += function
     (folder / "measured.py").write_text(text, encoding="utf-8")
-    result = graphlint.engine.check(["measured.py"], Config(root=folder), use_cache=False)
+    result = graphlint.engine.check([folder / "measured.py"], Config(root=folder), use_cache=False)
+    assert not result.problems, result.problems
     codes: dict[int, set[str]] = {line: set() for line in places}
     for finding in result.findings:
         if finding.level is Level.ERROR:
-            for line in range(finding.span.line, finding.span.end_line + 1):
-                codes.setdefault(line, set()).add(finding.code)
-    for line, row in places.items():
-        found.append((row, codes[line]))
-    return found, len(places)
+            codes.setdefault(finding.span.line, set()).add(finding.code)
+    return [Verdict(row, frozenset(codes[line])) for line, row in places.items()]
+
+
+INTRODUCTION = """\
+# Where graphlint agrees with the GPU
+
+Each measured expression (see [operations.md](operations.md)) is put into a small program that runs it once,
+captures it and replays the graph. graphlint should report an error on the captured line exactly when the
+capture failed on the GPU: one H200, torch 2.11.0+cu130.
+
+**{agree} of {rows} agree.** `python -m tests.analysis.measured` writes this page;
+`tests/analysis/test_measured_expressions.py` fails when an expression that is not listed here disagrees.
+
+| expression | capture | graphlint | why |
+|---|---|---|---|"""
+
+
+def main() -> None:
+    """Write docs/measured/linter-agreement.md from what graphlint says now and the known reasons."""
+    with tempfile.TemporaryDirectory() as name:
+        found = verdicts(Path(name))
+    (MEASURED / "linter-agreement.md").write_text(page(found), encoding="utf-8")
+
+
+def page(found: list[Verdict]) -> str:
+    reasons = json.loads((MEASURED / "linter_disagreements.json").read_text("utf-8"))
+    wrong = [verdict for verdict in found if not verdict.agrees]
+    lines = [INTRODUCTION.format(agree=len(found) - len(wrong), rows=len(found))]
+    for verdict in sorted(wrong, key=lambda v: (reasons.get(v.row.id, ""), v.row.source)):
+        happened = "fails" if verdict.row.failed else "works"
+        said = ", ".join(sorted(verdict.codes)) or "silent"
+        reason = reasons.get(verdict.row.id, "not known yet")
+        lines.append(f"| `{verdict.row.source}` | {happened} | {said} | {reason} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, table_conditions, tensor_ops
@@ -23,6 +23,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    alternatives,
     change_of,
 )
 from graphlint.rules import operations
@@ -294,12 +295,22 @@ def _moved_device(
     if named is not False:
         return named if isinstance(named, str) else None
     for operand in operands[1:]:
+        if last == "type":
+            return _device_of_type(operand, here)
         if isinstance(operand, (Host, External)):
             continue
         found = tensor_ops.device_of(call.m, operand)
         if found is not False:
             return found if isinstance(found, str) else None
     return here
+
+
+def _device_of_type(value: Value, here: str | None) -> str | None:
+    """The device of an old tensor type: `torch.cuda.FloatTensor`, `"torch.FloatTensor"`."""
+    name = value.name if isinstance(value, External) else value.value if isinstance(value, Const) else ""
+    if not isinstance(name, str) or not name.endswith("Tensor"):
+        return here
+    return "cuda" if name.startswith("torch.cuda.") else "cpu"
 
 
 def default_device(m: Machine) -> str | None:
@@ -443,7 +454,23 @@ def _kind(call: Call, operation: operations.Operation, first: Tensor | None) -> 
         return "int"
     if operation.dtype == "same" and first is not None:
         return first.kind
+    if named is None and last in ("tensor", "as_tensor", "scalar_tensor", "arange", "full"):
+        return _kind_of_numbers(call.args[1:2] if last == "full" else call.args)
     return "float" if operation.factory and last in ("zeros", "ones", "empty", "rand", "randn") else None
+
+
+def _kind_of_numbers(values: Sequence[Value]) -> str | None:
+    """The kind of a tensor made from these Python numbers, the most general one among them."""
+    kinds: set[str | None] = set()
+    for value in values:
+        for part in alternatives(value):
+            if isinstance(part, Sequence_):
+                kinds.add(_kind_of_numbers(part.elements()))
+            elif isinstance(part, Const):
+                kinds.add(type(part.value).__name__)
+            else:
+                kinds.add(part.kind if isinstance(part, (Host, Tensor)) else None)
+    return next((kind for kind in (None, "any", "float", "int", "bool") if kind in kinds), None)
 
 
 def kind_of_dtype(name: str) -> str | None:
