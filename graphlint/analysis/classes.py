@@ -36,6 +36,7 @@ class ClassInfo:
         self.attributes: dict[str, ast.expr | None] = {}
         self.annotations: dict[str, ast.expr] = {}
         self.values: dict[str, Value] = {}
+        self.implementations: list[ClassInfo] | None = None
         self._order: list[ClassInfo] = []
         self._collect(node.body)
 
@@ -92,7 +93,7 @@ class ClassInfo:
     @property
     def is_abstract(self) -> bool:
         """Whether a method that instances get is only declared: such a class has no instances of its own."""
-        return any(
+        return any(name.endswith("Protocol") for name in self.external_bases) or any(
             is_declaration(method) and self.find(name) == (info, method)
             for info in self.mro()
             for name, method in info.methods.items()
@@ -148,16 +149,17 @@ def _linearised(info: ClassInfo, above: frozenset[int]) -> list[ClassInfo]:
 
 def is_declaration(node: Def) -> bool:
     """Whether a method only says what subclasses do: marked abstract, or it raises NotImplementedError."""
-    if any(_last_name(item).startswith("abstract") for item in node.decorator_list):
+    if any(last_name(item).startswith("abstract") for item in node.decorator_list):
         return True
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if len(body) != 1 or not isinstance(body[0], ast.Raise) or body[0].exc is None:
         return False
     raised = body[0].exc
-    return _last_name(raised.func if isinstance(raised, ast.Call) else raised) == "NotImplementedError"
+    return last_name(raised.func if isinstance(raised, ast.Call) else raised) == "NotImplementedError"
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """`c` of `a.b.c`; empty for what is not a dotted name."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 

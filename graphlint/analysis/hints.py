@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import expressions, synthesis
+from graphlint.analysis import expressions, subclasses, synthesis
+from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
+    MAX_ALTERNATIVES,
     NONE,
     Change,
     Class,
@@ -117,10 +119,18 @@ def of_type(m: Machine, kind: Value, change: Change, place: Place) -> Value:
     if isinstance(kind, Class):
         if kind.info.is_enum:
             return Host("any", change)
-        return synthesis.instance(m, kind.info, change, place)
+        return _instance(m, kind.info, change, place)
     if isinstance(kind, External):
         return _of_external(m, kind.name, change, place)
     return Unknown("annotation", change)
+
+
+def _instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Value:
+    """An instance of a class; of an abstract one, what the project makes that derives from it."""
+    found = subclasses.implementations(m, info) if info.is_abstract else []
+    if len(found) > MAX_ALTERNATIVES:
+        return Unknown(f"more than eight classes stand for `{info.name}`", change)
+    return join_all(synthesis.instance(m, each, change, place) for each in found or [info])
 
 
 def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value:

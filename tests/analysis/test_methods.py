@@ -450,7 +450,8 @@ def test_concrete_base_stays_with_its_own_method() -> None:
 
 def test_more_than_eight_subclasses_are_unresolved_and_said() -> None:
     many = "\n".join(
-        f"class Backend{n}(Backend):\n    def run(self, t):\n        return t.item()  # ok: CG302\nb{n} = Backend{n}()"
+        f"class Backend{n}(Backend):\n    def run(self, t):\n        return t.item()  # ok: CG302\n"
+        f"made_{n} = Backend{n}()"
         for n in range(9)
     )
     program = f"""

@@ -1,0 +1,119 @@
+"""Which classes can stand where an abstract one is asked for: its subclasses that the project makes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import names
+from graphlint.analysis.classes import ClassInfo, last_name, names_record
+from graphlint.analysis.values import MAX_ALTERNATIVES, Class, alternatives
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
+
+# Calls that are given a class without making anything of it.
+_ASKING = frozenset({"isinstance", "issubclass", "cast", "super", "TypeVar", "hasattr"})
+
+
+def implementations(m: Machine, info: ClassInfo) -> list[ClassInfo]:
+    """The concrete subclasses that are made somewhere in the project, in the order of the files.
+
+    At most one more than `MAX_ALTERNATIVES`: so many that nothing is known.
+    """
+    if info.implementations is None:
+        info.implementations = []  # a class may be asked about while its subclasses are resolved
+        found = [sub for sub in _below(m, info) if not sub.is_abstract and _is_made(m, sub)]
+        info.implementations = found[: MAX_ALTERNATIVES + 1]
+    return info.implementations
+
+
+def _below(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
+    seen = {id(info)}
+    pending = [info]
+    while pending:
+        current = pending.pop(0)
+        for sub in _direct(m, current):
+            if id(sub) not in seen:
+                seen.add(id(sub))
+                pending.append(sub)
+                yield sub
+
+
+def _direct(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
+    for module in m.project.mentioning(info.name):
+        known_as = {info.name} | {
+            name
+            for name, bound in module.bindings.items()
+            if any(each.alias is not None and each.alias.name == info.name for each in bound)
+        }
+        for name, node in module.functions():
+            if isinstance(node, ast.ClassDef) and any(_base_name(base) in known_as for base in node.bases):
+                value = names.module_attribute(m, module, name) if "." not in name else None
+                for part in alternatives(value) if value is not None else ():
+                    if isinstance(part, Class) and info in part.info.mro():
+                        yield part.info
+
+
+def _base_name(base: ast.expr) -> str:
+    return last_name(base.value if isinstance(base, ast.Subscript) else base)
+
+
+def _is_made(m: Machine, info: ClassInfo) -> bool:
+    return any(info.name in made_names(module) for module in m.project.mentioning(info.name))
+
+
+def made_names(module: ModuleFile) -> frozenset[str]:
+    """Names that a file calls or passes on as values, and classes that a decorator registers."""
+    cached: frozenset[str] | None = getattr(module.tree, "_made", None)
+    if cached is None:
+        cached = frozenset(_made(module.tree))
+        module.tree._made = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def _made(tree: ast.AST) -> Iterator[str]:
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Call):
+            asking = last_name(node.func) in _ASKING
+            stack.append(node.func)
+            yield last_name(node.func)
+            if not asking:
+                stack.extend([*node.args, *node.keywords])
+                yield from map(last_name, [*node.args, *(keyword.value for keyword in node.keywords)])
+            continue
+        if isinstance(node, ast.Subscript) and last_name(node.value)[:1].isupper():
+            continue  # a type
+        if isinstance(node, ast.ClassDef) and any(
+            isinstance(item, ast.Call) and not names_record(item) for item in node.decorator_list
+        ):
+            yield node.name
+        yield from map(last_name, _values_in(node))
+        stack.extend(_children(node))
+
+
+def _values_in(node: ast.AST) -> list[ast.expr]:
+    """The expressions that a statement or container passes on as values."""
+    if isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)):
+        return [node.value] if node.value is not None else []
+    if isinstance(node, ast.Dict):
+        return list(node.values)
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return list(node.elts)
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    return []
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "bases"):
+            continue
+        if isinstance(value, ast.AST):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in value if isinstance(item, ast.AST))
