@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, expressions, functions, library, loops
+from graphlint.analysis import attributes, expressions, functions, library, loops, parallel
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
@@ -144,6 +144,7 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     """A call that cannot be followed: counted; given tensors, it probably returns some."""
     reason = function.reason if isinstance(function, Unknown) else "not callable here"
     m.unresolved(place, reason or "the value is not known")
+    parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
     step = library.compiled.unknown_step(m, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import parallel, tensor_ops
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -64,7 +64,11 @@ def start(
     capture.facts["conditions"] = len(m.frame.conditions)
     capture.facts["outer"] = bool(m.captures)
     capture.facts["contexts"] = tuple(m.contexts)
-    capture.facts["thread"] = m.thread_depth > 0
+    capture.facts["thread"] = m.running[-1] if m.running else None
+    capture.facts["threads"] = tuple(parallel.others_running(m))
+    capture.facts["loaders"] = tuple(parallel.pinning_loaders(m))
+    capture.facts["locks"] = parallel.held_locks(m)
+    parallel.note_cuda_call(m)
     capture.keys = _keys(m)
     m.emit(CaptureStarted(place=place, capture=capture))
     m.captures.append(capture)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, captures, expressions, generators, statements
+from graphlint.analysis import attributes, calls, captures, expressions, generators, parallel, statements
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import StreamEntered
@@ -153,6 +153,15 @@ def _enter_stream(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     return stream, leave
 
 
+def _enter_pool(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    """A pool of threads waits for its jobs when it is left."""
+
+    def leave() -> None:
+        parallel.finish_jobs(m, value)
+
+    return value, leave
+
+
 def _enter_stack(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     value.fields["exits"] = []
 
@@ -179,4 +188,5 @@ _LIBRARY: dict[str, Callable[[Machine, Obj, Place], tuple[Value, Exit]]] = {
     "torch.cuda.StreamContext": _enter_stream,
     "torch.cuda.Stream": _enter_stream,
     "contextlib.ExitStack": _enter_stack,
+    "concurrent.futures.ThreadPoolExecutor": _enter_pool,
 }

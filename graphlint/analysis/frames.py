@@ -56,9 +56,14 @@ class Condition:
 
 @dataclass(slots=True)
 class Loop:
-    """A loop in progress: the snapshots of its `break` and `continue` statements."""
+    """A loop in progress: the snapshots of its `break` and `continue` statements.
+
+    `count` is how often the program runs it, None when that is not known.
+    """
 
     level: int
+    place: Place
+    count: int | None = None
     current: Value | None = None
     breaks: list[Snapshot] = field(default_factory=list)
     continues: list[Snapshot] = field(default_factory=list)

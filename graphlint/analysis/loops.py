@@ -5,7 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, expressions, generators, indexing, statements, tensor_ops
+from graphlint.analysis import (
+    conditions,
+    expressions,
+    generators,
+    indexing,
+    parallel,
+    statements,
+    tensor_ops,
+)
 from graphlint.analysis.events import LoopStarted
 from graphlint.analysis.frames import Frame, Loop
 from graphlint.analysis.values import (
@@ -72,8 +80,15 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
 
 def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     """A `for` loop: known elements one by one, else twice outside a capture and once inside."""
+    loaders = len(m.loaders)
     iterable = expressions.evaluate(m, node.iter, frame)
+    parallel.draw(m, iterable)
     _announce(m, node, iterable, frame)
+    _run_over(m, node, iterable, frame)
+    del m.loaders[loaders:]
+
+
+def _run_over(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: Frame) -> None:
     if isinstance(iterable, Obj) and iterable.cls == "generator" and generators.is_project(iterable):
         generators.run_body(m, iterable, node, frame)
         return
@@ -81,7 +96,13 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     if not values:
         statements.execute(m, node.orelse, frame)
         return
-    _run_iterations(m, node, values, frame)
+    _run_iterations(m, node, values, frame, _count(iterable))
+
+
+def _count(iterable: Value) -> int | None:
+    """How often a loop over `iterable` runs, where that is known."""
+    known = isinstance(iterable, Sequence_) and iterable.rest is None
+    return len(iterable.items) if isinstance(iterable, Sequence_) and known else None
 
 
 def _announce(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: Frame) -> None:
@@ -147,8 +168,10 @@ def _renewed(value: Value, changes: bool = False) -> Value:
     return value
 
 
-def _run_iterations(m: Machine, node: ast.For | ast.AsyncFor, values: list[Value], frame: Frame) -> None:
-    loop = Loop(m.heap.open())
+def _run_iterations(
+    m: Machine, node: ast.For | ast.AsyncFor, values: list[Value], frame: Frame, count: int | None
+) -> None:
+    loop = Loop(m.heap.open(), frame.place(node), count)
     frame.loops.append(loop)
     for value in values:
         m.step += not m.captures
@@ -192,7 +215,7 @@ def _leave(m: Machine, loop: Loop, frame: Frame) -> None:
 
 def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
     """A `while` loop: its test is control flow; the body runs at most twice."""
-    loop = Loop(m.heap.open())
+    loop = Loop(m.heap.open(), frame.place(node))
     frame.loops.append(loop)
     for _ in range(1 if m.captures else 2):
         m.step += not m.captures
@@ -285,6 +308,7 @@ def range_of(args: tuple[Value, ...]) -> Value:
 
 
 def enumerated(m: Machine, value: Value, start: Value) -> Value:
+    parallel.draw(m, value)
     known, rest = elements_of(m, value)
     pairs = [Sequence_([Const(i), item], "tuple") for i, item in enumerate(known)]
     change = max(change_of(value), change_of(rest) if rest is not None else Change.CONFIG)
@@ -293,6 +317,8 @@ def enumerated(m: Machine, value: Value, start: Value) -> Value:
 
 
 def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
+    for value in values:
+        parallel.draw(m, value)
     columns = [elements_of(m, value) for value in values]
     if not columns:
         return Sequence_()

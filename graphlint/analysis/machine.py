@@ -17,6 +17,7 @@ from graphlint.analysis.events import Displaced, Event, StaleRead
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
+from graphlint.analysis.parallel import ThreadRun, note_cuda_call
 from graphlint.analysis.values import (
     Cell,
     Const,
@@ -72,8 +73,9 @@ class Machine:
         self.memo: dict[Any, Any] = {}
         self.visits: dict[Any, int] = {}
         self.executed: dict[int, int] = {}
-        self.thread_depth = 0
-        self.threads: list[Place] = []
+        self.threads: list[ThreadRun] = []
+        self.running: list[ThreadRun] = []
+        self.loaders: list[Obj] = []
         self.clock = 0
         self.steps = 0
         self.limit = self.STEPS_PER_SCENARIO
@@ -128,6 +130,8 @@ class Machine:
             graph = self.captures[-1].graph
             self.captures[-1].work += 1
         made = Storage(device, place, graph)
+        if device in ("cuda", "pinned"):
+            note_cuda_call(self)
         made.stream = self.streams[-1] if self.streams else None
         return made
 

@@ -13,6 +13,7 @@ from graphlint.analysis import (
     functions,
     indexing,
     loops,
+    parallel,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
@@ -199,7 +200,6 @@ def _in_order(known: tuple[Value, ...], down: bool) -> tuple[Value, ...]:
     "builtins.tuple",
     "builtins.set",
     "builtins.frozenset",
-    "builtins.iter",
     "collections.deque",
 )
 def _sequence(call: Call) -> Value:
@@ -216,6 +216,22 @@ def _sequence(call: Call) -> Value:
     if order:
         call.m.memo[("order", made.serial)] = Const(order)
     return made
+
+
+@model("builtins.iter")
+def _iter(call: Call) -> Value:
+    """An iterator; that of a data loader keeps the loader's threads alive."""
+    value = call.get(0, "object")
+    if not (isinstance(value, Obj) and value.cls == parallel.LOADER):
+        return _sequence(call)
+    made = Obj(parallel.LOADER_ITERATOR, call.place)
+    made.fields.update({"loader": value, "elements": value.fields["elements"]})
+    return made
+
+
+@model(f"{parallel.LOADER_ITERATOR}.__next__")
+def _next_batch(call: Call) -> Value:
+    return Unknown("batch", Change.CHANGING)
 
 
 @model("builtins.dict", "collections.OrderedDict", "weakref.WeakValueDictionary", "weakref.WeakKeyDictionary")

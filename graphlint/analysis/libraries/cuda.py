@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, captures, loops
+from graphlint.analysis import calls, captures, loops, parallel
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.libraries.registry import Call, model
@@ -306,6 +306,7 @@ def _query(call: Call) -> Value:
 
 
 def _effect(call: Call, what: str, value: Value) -> Value:
+    parallel.note_cuda_call(call.m)
     if call.m.captures:
         call.m.emit(Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args)))
     else:

@@ -220,7 +220,16 @@ def _chain(call: Call) -> Value:
     return Sequence_(items, "list", join_all(more) if more else None)
 
 
-@model("itertools.islice", "itertools.cycle", "itertools.accumulate", "copy.copy")
+@model(
+    "itertools.islice",
+    "itertools.cycle",
+    "itertools.accumulate",
+    "copy.copy",
+    "tqdm.tqdm",
+    "tqdm.auto.tqdm",
+    "tqdm.std.tqdm",
+    "tqdm.notebook.tqdm",
+)
 def _same_elements(call: Call) -> Value:
     return call.args[0] if call.args else Unknown(call.name)
 

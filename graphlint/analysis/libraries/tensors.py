@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, table_conditions, tensor_ops
+from graphlint.analysis import attributes, parallel, table_conditions, tensor_ops
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call
@@ -161,6 +161,7 @@ def call_method(call: Call) -> Value:
     """`tensor.method(...)`."""
     name = call.name.removeprefix("Tensor.")
     owner = call.owner
+    parallel.note_transfer(call.m, name)
     if isinstance(owner, Unknown):
         owner = _assumed(call, owner)
         if owner is None:
@@ -195,6 +196,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     out = keywords.get("out")
     tensors = tensor_ops.operands_of(*operands, *(v for k, v in keywords.items() if k != "out"))
     device = result_device(call, operation, operands, tensors)
+    if device == "cuda" or any(t.device == "cuda" for t in tensors):
+        parallel.note_cuda_call(m)
     _announce(call, operation, operands, tensors, device)
     _use_hosts(call, operation, operands)
     tensor_ops.note_use(m, tensors, call.place)

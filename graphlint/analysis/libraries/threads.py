@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import attributes, calls
+from graphlint.analysis import attributes, calls, parallel
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import NONE, External, Mapping, Obj, Sequence_, Unknown, Value
+from graphlint.analysis.parallel import ThreadRun
+from graphlint.analysis.values import NONE, Const, External, Mapping, Obj, Sequence_, Unknown, Value
+
+JOBS = ("submit", "map", "apply", "apply_async", "starmap", "imap", "imap_unordered", "map_async")
+POOLS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool")
 
 
-@model("threading.Thread", "threading.Timer", "multiprocessing.pool.ThreadPool")
+@model("threading.Thread", "threading.Timer")
 def _thread(call: Call) -> Value:
     made = Obj("threading.Thread", call.place)
-    target = call.arguments.kwargs.get("target") or call.get(1, "target")
+    timer = call.name.endswith("Timer")
+    target = call.get(1, "function" if timer else "target")
+    given = call.get(2, "args") if timer else call.arguments.kwargs.get("args")
+    named = call.arguments.kwargs.get("kwargs")
     made.fields["target"] = target if target is not None else Unknown("target")
-    made.fields["given"] = call.arguments.kwargs.get("args") or Sequence_()
-    made.fields["named"] = call.arguments.kwargs.get("kwargs") or Mapping()
+    made.fields["given"] = given or Sequence_()
+    made.fields["named"] = named or Mapping()
     return made
 
 
 @model("threading.Thread.start")
 def _start(call: Call) -> Value:
     """Starting a thread runs its target here, marked as another thread's work."""
-    call.m.emit(Called(place=call.place, what="thread-start", target=call.this))
-    call.m.threads.append(call.place)
     owner = call.this
     if isinstance(owner.cls, ClassInfo):
         target: Value = attributes.get(call.m, owner, "run", call.node, call.frame)
@@ -32,7 +37,10 @@ def _start(call: Call) -> Value:
     else:
         target = owner.fields.get("target", Unknown("target"))
         arguments = _given(owner)
-    return run_beside(call, target, arguments)
+    # A thread starts once: started again, the object stands for several of them.
+    worker = Obj("worker", call.place).serial
+    _run_beside(call, target, arguments, worker=worker, reused=False, owner=owner.serial)
+    return NONE
 
 
 def _given(owner: Obj) -> Arguments:
@@ -41,44 +49,95 @@ def _given(owner: Obj) -> Arguments:
     if isinstance(given, Sequence_):
         arguments.args.extend(given.items)
         arguments.more = given.rest
+    named = owner.fields.get("named")
+    for name, value in named.entries() if isinstance(named, Mapping) else ():
+        if isinstance(name, Const):
+            arguments.kwargs[str(name.value)] = value
     return arguments
 
 
-def run_beside(call: Call, target: Value, arguments: Arguments) -> Value:
-    """Run a callable as another thread would: it is not part of an open capture."""
-    if isinstance(target, (Unknown, External)):
-        return NONE
+def _run_beside(
+    call: Call, target: Value, arguments: Arguments, *, worker: int, reused: bool, owner: int
+) -> ThreadRun:
+    """Run a callable as another thread would: not part of an open capture, on the default stream."""
     m = call.m
-    captures, m.captures = m.captures, []
-    m.thread_depth += 1
+    entry = m.frames[1] if len(m.frames) > 1 else None
+    run = ThreadRun(call.place, worker, owner, m.steps, entry, reused)
+    m.threads.append(run)
+    m.emit(Called(place=call.place, what="thread-start", target=call.owner or NONE, data=run))
+    if isinstance(target, (Unknown, External)):
+        return run
+    kept = m.captures, m.streams, m.contexts
+    m.captures, m.streams, m.contexts = [], [], []
+    m.running.append(run)
     try:
         calls.call(m, target, arguments, call.node, call.frame, call.place)
     finally:
-        m.thread_depth -= 1
-        m.captures = captures
+        m.running.pop()
+        m.captures, m.streams, m.contexts = kept
+    return run
+
+
+@model(*POOLS)
+def _pool(call: Call) -> Value:
+    made = Obj(POOLS[0], call.place)
+    workers = call.args[0] if call.args else None
+    for name in ("max_workers", "processes"):
+        workers = call.arguments.kwargs.get(name, workers)
+    made.fields["single"] = Const(isinstance(workers, Const) and workers.value == 1)
+    return made
+
+
+@model(*[f"{POOLS[0]}.{name}" for name in JOBS])
+def _submit(call: Call) -> Value:
+    """A job for a pool; `map` gives every worker one."""
+    pool = call.this
+    made = Obj("concurrent.futures.Future", call.place)
+    single = pool.fields["single"].value
+    several = not single and call.name.rpartition(".")[2] not in ("submit", "apply", "apply_async")
+    given = Arguments(call.args[1:], dict(call.arguments.kwargs))
+    for _ in range(2 if several else 1):
+        if call.args:
+            worker = pool.serial if single else Obj("worker", call.place).serial
+            run = _run_beside(call, call.args[0], given, worker=worker, reused=True, owner=pool.serial)
+            made.fields["run"] = run
+    return made
+
+
+@model(f"{POOLS[0]}.shutdown", f"{POOLS[0]}.close", f"{POOLS[0]}.join", "threading.Thread.join")
+def _join(call: Call) -> Value:
+    call.m.emit(Called(place=call.place, what="thread-wait", target=call.this))
+    parallel.finish_jobs(call.m, call.this)
     return NONE
 
 
-@model("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor")
-def _executor(call: Call) -> Value:
-    return Obj("concurrent.futures.ThreadPoolExecutor", call.place)
+@model("concurrent.futures.Future.result", "concurrent.futures.Future.get", "concurrent.futures.Future.wait")
+def _result(call: Call) -> Value:
+    call.m.emit(Called(place=call.place, what="thread-wait", target=call.this))
+    run = call.this.fields.get("run")
+    if isinstance(run, ThreadRun) and run.ended is None:
+        run.ended = call.m.steps
+    return Unknown("result of another thread")
 
 
-@model("concurrent.futures.ThreadPoolExecutor.submit", "concurrent.futures.ThreadPoolExecutor.map")
-def _submit(call: Call) -> Value:
-    call.m.emit(Called(place=call.place, what="thread-start", target=call.this))
-    call.m.threads.append(call.place)
-    if call.args:
-        run_beside(call, call.args[0], Arguments(call.args[1:], dict(call.arguments.kwargs)))
-    return Obj("concurrent.futures.Future", call.place)
-
-
-@model("threading.Thread.join", "threading.Event.wait", "queue.Queue.get", "concurrent.futures.Future.result")
+@model("threading.Event.wait", "queue.Queue.get")
 def _wait(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("thread")))
     return Unknown("result of another thread")
 
 
+@model("asyncio.to_thread")
+def _to_thread(call: Call) -> Value:
+    made = Obj("concurrent.futures.Future", call.place)
+    if call.args:
+        given = Arguments(call.args[1:], dict(call.arguments.kwargs))
+        made.fields["run"] = _run_beside(
+            call, call.args[0], given, worker=made.serial, reused=True, owner=made.serial
+        )
+    return made
+
+
 @model("threading.Thread.__init__")
 def _init(call: Call) -> Value:
+    """The constructor of a project's own thread class."""
     return NONE

@@ -1,0 +1,118 @@
+"""What runs beside the program while it captures: threads that it started, and loaders that pin batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import Const, Fields, Obj, Value, alternatives
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+LOADER = "torch.utils.data.DataLoader"
+LOADER_ITERATOR = "torch.utils.data.DataLoaderIterator"
+LOCKS = frozenset({"threading.Lock", "threading.RLock", "threading.Semaphore", "threading.BoundedSemaphore"})
+
+
+@dataclass(slots=True, eq=False)
+class ThreadRun:
+    """One run of a callable on another thread, from its start to the wait for its end.
+
+    `worker` tells threads apart: the jobs of a pool with one worker share it. `calls` holds, for each CUDA
+    call seen in it, the locks that were held there. Times are steps of the machine; `entry` is the call of
+    the program's own entry point that started it.
+    """
+
+    place: Place
+    worker: int
+    owner: int
+    began: int
+    entry: Frame | None
+    reused: bool = False
+    ended: int | None = None
+    calls: set[frozenset[int]] = field(default_factory=set)
+
+    def overlaps(self, other: ThreadRun) -> bool:
+        """Whether both run at the same time on threads of their own."""
+        if self.worker == other.worker:
+            return False
+        if self.place.key == other.place.key and self.entry is not other.entry and not self.reused:
+            return False  # the same entry method called again: a program starts such a thread once
+        first, second = (self, other) if self.began <= other.began else (other, self)
+        return first.ended is None or second.began < first.ended
+
+    def calls_outside(self, locks: frozenset[int]) -> bool:
+        """Whether it makes a CUDA call while it holds none of `locks`."""
+        return any(not held & locks for held in self.calls)
+
+
+def others_running(m: Machine) -> list[ThreadRun]:
+    """The threads that may be at work now beside the one being run."""
+    busy = {run.worker for run in m.running}
+    here = m.running[-1] if m.running else None
+    return [
+        run
+        for run in m.threads
+        if run.ended is None and run.worker not in busy and (here is None or run.overlaps(here))
+    ]
+
+
+def finish_jobs(m: Machine, owner: Obj) -> None:
+    """Whoever started jobs on this thread or pool has waited for all of them."""
+    for run in m.threads:
+        if run.owner == owner.serial and run.ended is None:
+            run.ended = m.steps
+
+
+def held_locks(m: Machine) -> frozenset[int]:
+    """The locks whose `with` blocks enclose the present point."""
+    return frozenset(context.serial for context in m.contexts if context.cls in LOCKS)
+
+
+def note_cuda_call(m: Machine) -> None:
+    """Remember that the thread being run calls CUDA here."""
+    if m.running:
+        m.running[-1].calls.add(held_locks(m))
+
+
+def note_transfer(m: Machine, method: str) -> None:
+    """A method of something unknown is called: only things that hold tensors have these two."""
+    if method in ("cuda", "pin_memory"):
+        note_cuda_call(m)
+
+
+def draw(m: Machine, value: Value) -> None:
+    """Somebody starts to iterate over `value`: the threads of a loader live until the loop ends."""
+    for part in alternatives(value):
+        if isinstance(part, Obj) and part.cls in (LOADER, LOADER_ITERATOR):
+            m.loaders.append(part if part.cls == LOADER else part.fields["loader"])
+
+
+def pinning_loaders(m: Machine) -> list[Obj]:
+    """The loaders whose pinning threads are alive now: loops over them, and iterators that names hold."""
+    return [loader for loader in (*m.loaders, *_held(m)) if _pins_on_a_thread(loader)]
+
+
+def _held(m: Machine) -> Iterator[Obj]:
+    for frame in m.frames:
+        yield from _iterators(frame.env.fields)
+        for value in list(frame.env.fields.values()):
+            if isinstance(value, Obj) and not isinstance(value.cls, str):
+                yield from _iterators(value.fields)
+
+
+def _iterators(fields: Fields) -> Iterator[Obj]:
+    for value in fields.values():
+        if isinstance(value, Obj) and value.cls == LOADER_ITERATOR:
+            yield value.fields["loader"]
+
+
+def _pins_on_a_thread(loader: Obj) -> bool:
+    """Only a loader with worker processes has a thread for pinning; without them the caller pins."""
+    pins, workers = loader.fields.get("?pin_memory"), loader.fields.get("?num_workers")
+    if not (isinstance(pins, Const) and pins.value):
+        return False
+    return workers is not None and not (isinstance(workers, Const) and not workers.value)

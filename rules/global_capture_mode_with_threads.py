@@ -1,0 +1,56 @@
+"""CG502: a capture that restricts every thread while another thread calls CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called, CaptureStarted
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.parallel import ThreadRun
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = 'pass `capture_error_mode="thread_local"`, or stop the other thread while the capture runs'
+
+
+class GlobalCaptureModeWithThreads(Rule):
+    code = "CG502"
+    name = "global-capture-mode-with-threads"
+    hazard = "thread-mode"
+    level = Level.ERROR
+    summary = "a capture that restricts every thread while another thread calls CUDA"
+    subscribes = (CaptureStarted, Called)
+
+    def __init__(self) -> None:
+        self._runs: list[ThreadRun] = []
+        self._inside: list[tuple[Capture, ThreadRun]] = []
+
+    def on(self, event: CaptureStarted | Called) -> Iterator[Report]:
+        if isinstance(event, Called):
+            if event.what == "thread-start":
+                self._runs.append(event.data)
+            return
+        capture = event.capture
+        if capture is None or capture.mode != "global" or capture.compiled:
+            return
+        if capture.facts["thread"] is not None:
+            self._inside.append((capture, capture.facts["thread"]))
+        for loader in capture.facts["loaders"]:
+            where = f" made at line {loader.site.line}" if loader.site is not None else ""
+            yield _report(capture, f"the pinning thread of the data loader{where} calls CUDA meanwhile")
+        for run in capture.facts["threads"]:
+            if run.calls_outside(capture.facts["locks"]):
+                yield _report(capture, f"the thread started at line {run.place.line} calls CUDA meanwhile")
+
+    def at_end(self) -> Iterator[Report]:
+        """A capture on a thread: another thread may have been started after it, so wait for the end."""
+        for capture, thread in self._inside:
+            for other in self._runs:
+                if other.overlaps(thread) and other.calls_outside(capture.facts["locks"]):
+                    yield _report(capture, "other threads of the same program call CUDA meanwhile")
+                    break
+
+
+def _report(capture: Capture, why: str) -> Report:
+    message = f"this capture makes unsafe CUDA calls fail on every thread, and {why}"
+    return Report(capture.place, message, Confidence.LIKELY, help=HELP)
