@@ -55,10 +55,11 @@ def start(
     mode: str = "global",
     compiled: bool = False,
 ) -> Capture:
-    """Open a capture on `stream` (a stream of its own when None)."""
+    """Open a capture on `stream` (the one that all captures without a stream share when None)."""
     m.clock += 1
     capture = Capture(kind, place, m.chain(place)[:-1] if m.captures else (), graph)
-    capture.stream = stream or Obj("torch.cuda.Stream", place, "capture")
+    capture.stream = stream or m.capture_stream
+    capture.loops = tuple((loop, loop.iteration) for frame in m.frames for loop in frame.loops)
     capture.pool, capture.mode, capture.compiled = pool, mode, compiled
     capture.depth, capture.clock, capture.step = len(m.frames) - 1, m.clock, m.step
     capture.facts["conditions"] = len(m.frame.conditions)

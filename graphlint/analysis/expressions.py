@@ -16,6 +16,7 @@ from graphlint.analysis import (
     loops,
     names,
     operators,
+    orders,
     statements,
     tensor_ops,
 )
@@ -133,7 +134,10 @@ def binary(
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame)
     if isinstance(left, Sequence_) and isinstance(op, ast.Add):
-        return _concatenated(left, right)
+        made = _concatenated(left, right)
+        if orders.of(m, left) == orders.of(m, right):
+            orders.note(m, made, orders.of(m, left))
+        return made
     if isinstance(left, Sequence_) and isinstance(op, ast.Mult):
         return Sequence_(left.items, left.kind, left.rest or join_all(left.items) if left.items else None)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -146,7 +150,7 @@ def binary(
     return derived(("binary", type(op).__name__), left, right)
 
 
-def _concatenated(left: Sequence_, right: Value) -> Value:
+def _concatenated(left: Sequence_, right: Value) -> Sequence_:
     if isinstance(right, Sequence_):
         rest = (
             right.rest

@@ -56,14 +56,19 @@ class Condition:
 
 @dataclass(slots=True)
 class Loop:
-    """A loop in progress: the snapshots of its `break` and `continue` statements.
+    """A loop in progress: the snapshots of its `break` and `continue` statements, and how far it is.
 
-    `count` is how often the program runs it, None when that is not known.
+    `count` is how often the program runs it, None when that is not known. `sized` tells that its element,
+    or a number computed from it, bounds a slice or a shape.
     """
 
     level: int
     place: Place
     count: int | None = None
+    iterable: Value | None = None
+    order: str = ""
+    iteration: int = 0
+    sized: bool = False
     current: Value | None = None
     breaks: list[Snapshot] = field(default_factory=list)
     continues: list[Snapshot] = field(default_factory=list)

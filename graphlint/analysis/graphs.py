@@ -6,8 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphlint.analysis.certainty import Certainty
-from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Cell, Fields, Obj, Storage, Tensor, Value, alternatives, identity_of
+from graphlint.analysis.frames import Loop, Place
+from graphlint.analysis.values import (
+    Cell,
+    Const,
+    Fields,
+    Obj,
+    Storage,
+    Tensor,
+    Value,
+    alternatives,
+    identity_of,
+)
 from graphlint.finding import Hop
 
 
@@ -99,6 +109,15 @@ class Capture:
     written: dict[Cell, Write] = field(default_factory=dict)
     work: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
+    loops: tuple[tuple[Loop, int], ...] = ()
+
+    @property
+    def memory(self) -> Value | None:
+        """The pool that the graph allocates from: the one it was given, else its own."""
+        if self.pool is not None and not (isinstance(self.pool, Const) and self.pool.value is None):
+            return self.pool
+        own = self.graph.fields.get("own-pool") if self.graph is not None else None
+        return own if isinstance(own, Value) else None
 
 
 def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
@@ -109,6 +128,14 @@ def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
         return False, False
     moved = [part for part in after if part.storage not in before]
     return bool(moved), len(moved) == len(alternatives(now))
+
+
+def share_memory(one: Capture, other: Capture) -> bool:
+    """Whether two graphs certainly allocate from one pool."""
+    first, second = one.memory, other.memory
+    if first is None or second is None:
+        return False
+    return set(map(id, alternatives(first))) == set(map(id, alternatives(second)))
 
 
 def is_other_number(then: Value, now: Value) -> bool:

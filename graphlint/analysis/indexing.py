@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, captures, functions, table_conditions, tensor_ops
+from graphlint.analysis import attributes, captures, functions, orders, table_conditions, tensor_ops
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -69,7 +69,10 @@ def launcher_of(owner: Value, index: Value) -> Value:
 
 def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, frame: Frame) -> Value:
     if isinstance(index, SliceValue):
-        return _sliced(owner, index)
+        made = _sliced(owner, index)
+        step = index.step.value if isinstance(index.step, Const) else None
+        orders.note(m, made, orders.of(m, owner) if step != -1 else orders.opposite(m, owner))
+        return made
     tensor_index(m, index, node, frame)
     if isinstance(index, Const) and isinstance(index.value, int) and owner.rest is None:
         if -len(owner.items) <= index.value < len(owner.items):
@@ -88,7 +91,7 @@ def _chosen(value: Value, index: Value) -> Value:
     return value
 
 
-def _sliced(owner: Sequence_, index: SliceValue) -> Value:
+def _sliced(owner: Sequence_, index: SliceValue) -> Sequence_:
     bounds = [b.value for b in index.bounds if isinstance(b, Const)]
     if len(bounds) == 3 and owner.rest is None and all(isinstance(b, (int, type(None))) for b in bounds):
         part = slice(bounds[0], bounds[1], bounds[2])
@@ -177,6 +180,7 @@ def _judge(
     parts = table_conditions.parts_of(index)
     for part in parts:
         for bound in part.bounds if isinstance(part, SliceValue) else ():
+            m.note_size(bound)
             tensor_ops.host_use(m, node, bound, "slice", frame)
         if not isinstance(part, (SliceValue, Tensor)):
             tensor_ops.host_use(m, node, part, "index", frame)
@@ -258,6 +262,7 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
         joined = value if old is None else join(old[1], value)
         m.heap.write(owner.fields, Mapping.REST, (index, joined))
         return
+    orders.forget(m, owner)
     items = list(owner.items)
     if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
         items[index.value] = value
@@ -280,6 +285,7 @@ def extend(
 ) -> None:
     """Append elements to a list; a long list is kept as its first elements and a join of the others."""
     place = frame.place(node)
+    orders.forget(m, owner)
     for value in known:
         attributes.note_kept(m, value, place)
         captures.note_keyed(m, value, None)

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     expressions,
     generators,
     indexing,
+    orders,
     parallel,
     statements,
     tensor_ops,
@@ -17,6 +18,7 @@ from graphlint.analysis import (
 from graphlint.analysis.events import LoopStarted
 from graphlint.analysis.frames import Frame, Loop
 from graphlint.analysis.values import (
+    Cell,
     Change,
     Const,
     Host,
@@ -96,7 +98,7 @@ def _run_over(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: 
     if not values:
         statements.execute(m, node.orelse, frame)
         return
-    _run_iterations(m, node, values, frame, _count(iterable))
+    _run_iterations(m, node, iterable, values, frame)
 
 
 def _count(iterable: Value) -> int | None:
@@ -169,14 +171,16 @@ def _renewed(value: Value, changes: bool = False) -> Value:
 
 
 def _run_iterations(
-    m: Machine, node: ast.For | ast.AsyncFor, values: list[Value], frame: Frame, count: int | None
+    m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, values: list[Value], frame: Frame
 ) -> None:
-    loop = Loop(m.heap.open(), frame.place(node), count)
+    loop = Loop(m.heap.open(), frame.place(node), _count(iterable), iterable, orders.of(m, iterable))
     frame.loops.append(loop)
     for value in values:
         m.step += not m.captures
         loop.current = value
-        statements.assign(m, node.target, value, frame, node.target)
+        loop.iteration += 1
+        element = value if m.captures else _followed(m, value, loop)
+        statements.assign(m, node.target, element, frame, node.target)
         run_once(m, node.body, loop, frame)
         if not frame.reachable:
             break
@@ -184,6 +188,29 @@ def _run_iterations(
         statements.execute(m, node.orelse, frame)
     frame.loops.pop()
     _leave(m, loop, frame)
+
+
+def _followed(m: Machine, value: Value, loop: Loop) -> Value:
+    """The element of an iteration, with a cell that tells where it and numbers computed from it are used."""
+    cell = (id(loop), "element")
+    m.loop_cells[cell] = loop
+    part = orders.part_of(m, loop.iterable)
+    if part is not None and isinstance(value, Sequence_) and len(value.items) > part:
+        items = list(value.items)
+        items[part] = _with_cell(items[part], cell)
+        return Sequence_(items, value.kind, value.rest, value.change, value.site)
+    return _with_cell(value, cell)
+
+
+def _with_cell(value: Value, cell: Cell) -> Value:
+    if isinstance(value, Host):
+        return Host(value.kind, value.change, value.symbol, value.cells | {cell})
+    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return Const(value.value, value.cells | {cell})
+    if isinstance(value, Sequence_) and value.kind == "tuple":
+        items = [_with_cell(item, cell) for item in value.items]
+        return Sequence_(items, "tuple", value.rest, value.change, value.site)
+    return value
 
 
 def run_once(m: Machine, body: list[ast.stmt], loop: Loop, frame: Frame) -> None:
@@ -241,15 +268,18 @@ def comprehension(
     inner = generators.nested_frame(m, frame)
     m.frames.append(inner)
     try:
-        open_ended = _generate(m, node, 0, inner, items, made)
+        source = expressions.evaluate(m, node.generators[0].iter, inner)
+        open_ended = _generate(m, node, 0, inner, items, made, source)
     finally:
         m.frames.pop()
     if made is not None:
         return made
     kind = "set" if isinstance(node, ast.SetComp) else "list"
-    if open_ended and items:
-        return Sequence_((), kind, join_all(items), _change(items), frame.place(node))
-    return Sequence_(items, kind, None, _change(items), frame.place(node))
+    rest = join_all(items) if open_ended and items else None
+    result = Sequence_(items if rest is None else (), kind, rest, _change(items), frame.place(node))
+    if rest is not None and not isinstance(node, ast.SetComp):
+        orders.keep_through(m, node, result, source)
+    return result
 
 
 def _change(items: list[Value]) -> Change:
@@ -257,15 +287,21 @@ def _change(items: list[Value]) -> Change:
 
 
 def _generate(
-    m: Machine, node: ast.expr, depth: int, frame: Frame, items: list[Value], made: Mapping | None
+    m: Machine,
+    node: ast.expr,
+    depth: int,
+    frame: Frame,
+    items: list[Value],
+    made: Mapping | None,
+    source: Value | None = None,
 ) -> bool:
-    """Run the generators from `depth` on; True when the number of elements is not known."""
+    """Run the generators from `depth` on, over `source`; True when the number of elements is not known."""
     generators_ = node.generators  # type: ignore[attr-defined]
     if depth == len(generators_):
         _element(m, node, frame, items, made)
         return False
     part = generators_[depth]
-    iterable = expressions.evaluate(m, part.iter, frame)
+    iterable = source if source is not None else expressions.evaluate(m, part.iter, frame)
     _, rest = elements_of(m, iterable)
     open_ended = rest is not None
     for value in _iterations(m, iterable):
@@ -313,7 +349,9 @@ def enumerated(m: Machine, value: Value, start: Value) -> Value:
     pairs = [Sequence_([Const(i), item], "tuple") for i, item in enumerate(known)]
     change = max(change_of(value), change_of(rest) if rest is not None else Change.CONFIG)
     more = Sequence_([Host("int", change), rest], "tuple") if rest is not None else None
-    return Sequence_(pairs, "counted" if _counts(value) else "list", more, change)
+    made = Sequence_(pairs, "counted" if _counts(value) else "list", more, change)
+    orders.note(m, made, orders.of(m, value), part=1)
+    return made
 
 
 def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
@@ -324,9 +362,14 @@ def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
         return Sequence_()
     if all(known and rest is None for known, rest in columns):
         rows = zip(*(known for known, _ in columns), strict=False)
-        return Sequence_([Sequence_(row, "tuple") for row in rows])
-    parts = [join_all(_flat(column)) if _flat(column) else Unknown("empty") for column in columns]
-    return Sequence_((), "list", Sequence_(parts, "tuple"))
+        made = Sequence_([Sequence_(row, "tuple") for row in rows])
+    else:
+        parts = [join_all(_flat(column)) if _flat(column) else Unknown("empty") for column in columns]
+        made = Sequence_((), "list", Sequence_(parts, "tuple"))
+    found = [(index, order) for index, value in enumerate(values) if (order := orders.of(m, value))]
+    if found:
+        orders.note(m, made, found[0][1], part=found[0][0])
+    return made
 
 
 def joined_elements(m: Machine, value: Value) -> Value:

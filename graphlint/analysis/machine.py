@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import conditions
 from graphlint.analysis.events import Displaced, Event, StaleRead
-from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
 from graphlint.analysis.parallel import ThreadRun, note_cuda_call
@@ -30,6 +30,7 @@ from graphlint.analysis.values import (
     Storage,
     Tensor,
     Value,
+    cells_of,
     tensors_in,
 )
 from graphlint.finding import Hop
@@ -63,6 +64,8 @@ class Machine:
         self.contexts: list[Obj] = []
         self.streams: list[Obj] = []
         self.default_stream = Obj("torch.cuda.Stream", None, "default")
+        self.capture_stream = Obj("torch.cuda.Stream", None, "capture")
+        self.loop_cells: dict[Cell, Loop] = {}
         self.module_envs: dict[int, Env] = {}
         self.evaluating: set[tuple[int, str]] = set()
         self.classes: dict[int, ClassInfo] = {}
@@ -226,6 +229,11 @@ class Machine:
         if isinstance(value, Const):
             return Const(value.value, cells)
         return Host(value.kind, value.change, value.symbol, cells)
+
+    def note_size(self, value: Value) -> None:
+        """Remember that a number bounds a slice or a shape: the loops whose element it is are sized."""
+        for cell in cells_of(value) & self.loop_cells.keys():
+            self.loop_cells[cell].sized = True
 
     def refresh(self, value: Value, place: Place) -> Value:
         """What reading `value` from a name or field yields: outputs are stamped with the replay count."""

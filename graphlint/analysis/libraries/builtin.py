@@ -13,6 +13,7 @@ from graphlint.analysis import (
     functions,
     indexing,
     loops,
+    orders,
     parallel,
     tensor_ops,
 )
@@ -124,7 +125,11 @@ def _range(call: Call) -> Value:
             if isinstance(part, Tensor):
                 _scalar(call, "Tensor.__index__", part, "range")
         tensor_ops.host_use(call.m, call.node, value, "loop", call.frame)
-    return loops.range_of(tuple(call.args))
+    made = loops.range_of(tuple(call.args))
+    step = call.args[2] if len(call.args) > 2 else Const(1)
+    if isinstance(step, Const) and isinstance(step.value, int):
+        orders.note(call.m, made, "ascending" if step.value > 0 else "descending")
+    return made
 
 
 @model("builtins.enumerate")
@@ -143,28 +148,8 @@ def _reversed(call: Call) -> Value:
     value = call.get(0, "sequence")
     known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
     made = Sequence_(tuple(reversed(known)), "list", rest, change_of(value) if value else Change.CONFIG)
-    call.m.memo[("order", made.serial)] = Const(_opposite(call.m, value))
+    orders.note(call.m, made, orders.opposite(call.m, value))
     return made
-
-
-def order_of(m: Machine, value: Value | None) -> str:
-    """`ascending`, `descending` or nothing known about the elements of a sequence."""
-    if isinstance(value, Sequence_):
-        known = m.memo.get(("order", value.serial))
-        if isinstance(known, Const):
-            return str(known.value or "")
-        numbers = [v.value for v in value.items if isinstance(v, Const) and isinstance(v.value, (int, float))]
-        if len(numbers) == len(value.items) > 1 and value.rest is None:
-            if numbers == sorted(numbers):
-                return "ascending"
-            return "descending" if numbers == sorted(numbers, reverse=True) else ""
-        if value.kind == "range" and value.rest is not None:
-            return "ascending"
-    return ""
-
-
-def _opposite(m: Machine, value: Value | None) -> str:
-    return {"ascending": "descending", "descending": "ascending"}.get(order_of(m, value), "")
 
 
 @model("builtins.sorted", "builtins.list.sort")
@@ -184,7 +169,7 @@ def _sorted(call: Call) -> Value:
     unknown = reverse is not None and not isinstance(reverse, Const)
     keyed = "key" in call.arguments.kwargs
     order = "" if unknown or keyed else "descending" if down else "ascending"
-    call.m.memo[("order", made.serial)] = Const(order)
+    orders.note(call.m, made, order)
     return NONE if target is not None else made
 
 
@@ -212,9 +197,8 @@ def _sequence(call: Call) -> Value:
             return Sequence_((), kind, Host("int", Change.SHAPE), Change.SHAPE)
     known, rest = loops.elements_of(call.m, value)
     made = Sequence_(known, kind, rest, change_of(value), call.place)
-    order = order_of(call.m, value)
-    if order:
-        call.m.memo[("order", made.serial)] = Const(order)
+    if kind != "set":
+        orders.note(call.m, made, orders.of(call.m, value))
     return made
 
 
@@ -589,7 +573,9 @@ def _clear(call: Call) -> Value:
 def _copy(call: Call) -> Value:
     owner = call.owner
     if isinstance(owner, Sequence_):
-        return Sequence_(owner.items, owner.kind, owner.rest, owner.change)
+        made = Sequence_(owner.items, owner.kind, owner.rest, owner.change)
+        orders.note(call.m, made, orders.of(call.m, owner))
+        return made
     return Unknown("copy")
 
 
@@ -602,9 +588,9 @@ def _index(call: Call) -> Value:
 def _reverse(call: Call) -> Value:
     owner = call.owner
     if isinstance(owner, Sequence_):
-        order = _opposite(call.m, owner)
+        order = orders.opposite(call.m, owner)
         call.m.heap.write(owner.fields, "items", tuple(reversed(owner.items)))
-        call.m.memo[("order", owner.serial)] = Const(order)
+        orders.note(call.m, owner, order)
     return NONE
 
 

@@ -45,13 +45,21 @@ def _graph_context(call: Call) -> Value:
     made = Obj("torch.cuda.graph", call.place)
     made.fields["graph"] = graph_of(call, call.get(0, "cuda_graph"))
     made.fields["pool"] = call.get(1, "pool")
-    made.fields["stream"] = stream_of(call, call.get(2, "stream"))
+    made.fields["stream"] = _given_stream(call, call.get(2, "stream"))
     made.fields["mode"] = call.text(3, "capture_error_mode", "global")
     mode = call.get(3, "capture_error_mode")
     if mode is not None and not isinstance(mode, Const):
         made.fields["mode"] = "unknown"
     made.fields["at"] = call.place
     return made
+
+
+def _given_stream(call: Call, value: Value | None) -> Obj | None:
+    """The stream to capture on; one that is not known is a stream of its own."""
+    found = stream_of(call, value)
+    if found is not None or value is None or (isinstance(value, Const) and value.value is None):
+        return found
+    return Obj("torch.cuda.Stream", call.place, "unknown")
 
 
 def graph_of(call: Call, value: Value | None) -> Obj:

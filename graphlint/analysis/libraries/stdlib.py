@@ -229,6 +229,7 @@ def _chain(call: Call) -> Value:
     "tqdm.auto.tqdm",
     "tqdm.std.tqdm",
     "tqdm.notebook.tqdm",
+    "rich.progress.track",
 )
 def _same_elements(call: Call) -> Value:
     return call.args[0] if call.args else Unknown(call.name)
@@ -300,7 +301,10 @@ def _import_module(call: Call) -> Value:
 
 @model("bisect.bisect_left", "bisect.bisect_right", "bisect.bisect")
 def _bisect(call: Call) -> Value:
-    return expressions.derived("bisect", *call.args, kind="int") if call.args else Host("int")
+    if not call.args:
+        return Host("int")
+    call.m.emit(Called(place=call.place, what="bisect", target=call.args[0]))
+    return expressions.derived("bisect", *call.args, kind="int")
 
 
 @model("host.format", "host.join")

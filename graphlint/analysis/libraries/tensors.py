@@ -72,6 +72,7 @@ TENSOR_ONLY = frozenset(
     ]
 )
 NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
+SHAPING = frozenset({"narrow", "expand", "reshape", "view", "repeat", "tile", "new_zeros", "new_empty"})
 HOST_RESULTS = {
     "host-bool": "bool",
     "host-int": "int",
@@ -247,6 +248,9 @@ def _touches_device(holds: set[str], tensors: list[Tensor]) -> bool:
 
 def _use_hosts(call: Call, operation: operations.Operation, operands: list[Value]) -> None:
     """Host numbers among the operands become part of the recorded kernels."""
+    if operation.factory or operation.name.rpartition(".")[2] in SHAPING:
+        for value in operands:
+            call.m.note_size(value)
     if not call.m.captures or not any(tensor_ops.any_tensor(v) for v in operands):
         if not operation.factory:
             return

@@ -1,0 +1,81 @@
+"""The order of the elements of sequences: `sorted`, `reversed`, `range`, literal numbers, slices.
+
+An order is `ascending`, `descending` or empty when nothing is known. It is kept beside the sequence, since
+the elements themselves are mostly not known.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.values import Const, Sequence_, Value
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+_OPPOSITE = {"ascending": "descending", "descending": "ascending"}
+# Sizes are not negative, so that these keep the order of the numbers that they are applied to.
+_GROWING = (ast.Add, ast.Mult, ast.Pow, ast.LShift, ast.FloorDiv)
+
+
+def of(m: Machine, value: Value | None) -> str:
+    """The order of the elements, or of the part of them that `part_of` names."""
+    if not isinstance(value, Sequence_):
+        return ""
+    known = m.memo.get(("order", value.serial))
+    if isinstance(known, Const):
+        return str(known.value)
+    numbers = [v.value for v in value.items if isinstance(v, Const) and isinstance(v.value, (int, float))]
+    if len(numbers) == len(value.items) > 1 and value.rest is None and value.kind != "set":
+        if numbers == sorted(numbers):
+            return "ascending"
+        return "descending" if numbers == sorted(numbers, reverse=True) else ""
+    return ""
+
+
+def opposite(m: Machine, value: Value | None) -> str:
+    return _OPPOSITE.get(of(m, value), "")
+
+
+def part_of(m: Machine, value: Value | None) -> int | None:
+    """Which part of each element is in order, when the elements are tuples (`enumerate`, `zip`)."""
+    known = m.memo.get(("ordered-part", value.serial)) if isinstance(value, Sequence_) else None
+    return known if isinstance(known, int) else None
+
+
+def note(m: Machine, value: Value, order: str, part: int | None = None) -> None:
+    """Remember the order of a sequence, also that nothing is known of it."""
+    if isinstance(value, Sequence_):
+        m.memo[("order", value.serial)] = Const(order)
+        if part is not None:
+            m.memo[("ordered-part", value.serial)] = part
+
+
+def forget(m: Machine, value: Sequence_) -> None:
+    """The elements have changed one by one."""
+    m.memo.pop(("order", value.serial), None)
+
+
+def keep_through(m: Machine, node: ast.expr, made: Sequence_, source: Value) -> None:
+    """A comprehension over one ordered sequence whose element grows with the element it is made from."""
+    clauses = getattr(node, "generators", [])
+    element = getattr(node, "elt", None)
+    if len(clauses) == 1 and isinstance(clauses[0].target, ast.Name) and isinstance(element, ast.expr):
+        if _grows_with(element, clauses[0].target.id):
+            note(m, made, of(m, source))
+
+
+def _grows_with(element: ast.expr, name: str) -> bool:
+    if isinstance(element, ast.Name):
+        return element.id == name
+    if not isinstance(element, ast.BinOp) or not isinstance(element.op, _GROWING):
+        return False
+    mentions = [
+        any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(side))
+        for side in (element.left, element.right)
+    ]
+    if mentions == [True, False]:
+        return _grows_with(element.left, name)
+    divides = isinstance(element.op, ast.FloorDiv)
+    return mentions == [False, True] and not divides and _grows_with(element.right, name)
