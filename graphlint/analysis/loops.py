@@ -210,6 +210,8 @@ def _with_cell(value: Value, cell: Cell) -> Value:
     if isinstance(value, Sequence_) and value.kind == "tuple":
         items = [_with_cell(item, cell) for item in value.items]
         return Sequence_(items, "tuple", value.rest, value.change, value.site)
+    if isinstance(value, Union):
+        return Union(tuple(_with_cell(part, cell) for part in value.values))
     return value
 
 

@@ -1,0 +1,55 @@
+"""CG601: graphs that share a pool are captured from small to large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called, CaptureEnded
+from graphlint.analysis.frames import Loop
+from graphlint.analysis.graphs import Capture, share_memory
+from graphlint.analysis.values import Value
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "capture the largest size first: `reversed(...)` or `sorted(..., reverse=True)`"
+
+
+class AscendingCaptureOrder(Rule):
+    code = "CG601"
+    name = "ascending-capture-order"
+    hazard = "capture-order"
+    level = Level.WARNING
+    summary = "Graphs that share a pool are captured from small to large"
+    subscribes = (CaptureEnded, Called)
+
+    def __init__(self) -> None:
+        self.first: dict[int, tuple[Loop, int, Capture]] = {}
+        self.sharing: dict[int, tuple[Loop, Capture]] = {}
+        self.searched: list[Value] = []
+
+    def on(self, event: CaptureEnded | Called) -> Iterator[Report]:
+        if isinstance(event, Called):
+            if event.what == "bisect":
+                self.searched.append(event.target)
+            return
+        capture = event.capture
+        for loop, iteration in capture.loops if capture is not None else ():
+            assert capture is not None
+            _, started, earlier = self.first.setdefault(id(loop), (loop, iteration, capture))
+            if iteration > started and share_memory(earlier, capture):
+                self.sharing[id(loop)] = (loop, capture)
+        return
+        yield
+
+    def at_end(self) -> Iterator[Report]:
+        for loop, capture in self.sharing.values():
+            searched = not loop.order and any(loop.iterable is value for value in self.searched)
+            if loop.place is None or not loop.sized or not (loop.order == "ascending" or searched):
+                continue
+            message = "graphs that share a pool are captured from small to large, so the pool grows with each"
+            if searched:
+                message += " (`bisect` on the same sizes needs them in ascending order)"
+            confidence = Confidence.LIKELY if searched else Confidence.DEFINITE
+            yield Report(
+                loop.place, message, confidence, chain=(loop.place.hop, capture.place.hop), help=HELP
+            )

@@ -1,0 +1,44 @@
+"""CG602: a loop captures graphs of several sizes, each with a pool of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import CaptureEnded
+from graphlint.analysis.frames import Loop
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.values import NONE, Const
+from graphlint.finding import Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "give all of them one pool: `pool = torch.cuda.graph_pool_handle()`, then `pool=pool`"
+
+
+class PoolPerGraph(Rule):
+    code = "CG602"
+    name = "pool-per-graph"
+    hazard = "pool-misuse"
+    level = Level.WARNING
+    summary = "A loop captures graphs of several sizes, each with a pool of its own"
+    subscribes = (CaptureEnded,)
+
+    def __init__(self) -> None:
+        self.first: dict[int, tuple[Loop, int, Capture]] = {}
+
+    def on(self, event: CaptureEnded) -> Iterator[Report]:
+        capture = event.capture
+        for loop, iteration in capture.loops if capture is not None else ():
+            assert capture is not None
+            _, started, earlier = self.first.setdefault(id(loop), (loop, iteration, capture))
+            if iteration > started and loop.sized and _alike(earlier, capture) and loop.place is not None:
+                message = "each size is captured into a pool of its own, so memory is the sum of them all"
+                yield Report(capture.place, message, chain=(loop.place.hop, capture.place.hop), help=HELP)
+                return
+
+
+def _alike(earlier: Capture, later: Capture) -> bool:
+    """Two captures of one region on one stream, both without a pool: they could have shared one."""
+    pools = [capture.pool if capture.pool is not None else NONE for capture in (earlier, later)]
+    without = all(isinstance(pool, Const) and pool.value is None for pool in pools)
+    same = earlier.place.key == later.place.key and earlier.stream is later.stream
+    return without and same and earlier.kind in ("torch.cuda.graph", "capture_begin")

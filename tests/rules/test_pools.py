@@ -1,0 +1,77 @@
+"""CG602 and CG605: pools that are not shared, and pools that cannot be shared."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marks
+
+LOOP = """
+import torch
+
+def record(net, sizes: list[int]):
+    x = torch.zeros(max(sizes), 16, device="cuda")
+    {setup}
+    graphs = {{}}
+    for size in sorted(sizes, reverse=True):
+        net(x[:size])
+        {inside}
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph{arguments}):{mark}
+            y = net(x[:size])
+        graphs[size] = (graph, x, y)
+    return graphs
+"""
+
+
+def loop(mark: str, arguments: str = "", setup: str = "pass", inside: str = "pass") -> str:
+    return LOOP.format(arguments=arguments, setup=setup, inside=inside, mark=mark)
+
+
+def test_each_size_gets_a_pool_of_its_own() -> None:
+    check_marks(loop("  # expect: CG602"))
+
+
+@pytest.mark.parametrize(
+    "setup", ["pool = torch.cuda.graph_pool_handle()", "pool = torch.cuda.CUDAGraph().pool()"]
+)
+def test_one_pool_for_all_sizes(setup: str) -> None:
+    check_marks(loop("  # ok: CG602", ", pool=pool", setup))
+
+
+def test_graphs_on_streams_of_their_own_need_pools_of_their_own() -> None:
+    check_marks(loop("  # ok: CG602", ", stream=side", inside="side = torch.cuda.Stream()"))
+
+
+def test_graphs_of_different_layers_may_run_one_after_another() -> None:
+    check_marks(
+        """
+        import torch
+
+        def record(layers: list[torch.nn.Linear], x: torch.Tensor):
+            kept = []
+            for layer in layers:
+                layer(x)
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):  # ok: CG602
+                    y = layer(x)
+                kept.append((graph, x, y))
+            return kept
+        """
+    )
+
+
+def test_a_pool_is_given_to_captures_on_different_streams() -> None:
+    inside = "side = torch.cuda.Stream()"
+    setup = "pool = torch.cuda.graph_pool_handle()"
+    check_marks(loop("  # expect: CG605", ", pool=pool, stream=side", setup, inside))
+
+
+def test_a_pool_is_given_to_captures_on_one_stream() -> None:
+    setup = "pool, side = torch.cuda.graph_pool_handle(), torch.cuda.Stream()"
+    check_marks(loop("  # ok: CG605", ", pool=pool, stream=side", setup))
+
+
+def test_a_stream_that_is_not_known_is_silent() -> None:
+    setup = "pool = torch.cuda.graph_pool_handle()"
+    check_marks(loop("  # ok: CG605", ", pool=pool, stream=net.stream", setup))
