@@ -19,7 +19,7 @@ class AscendingCaptureOrder(Rule):
     name = "ascending-capture-order"
     hazard = "capture-order"
     level = Level.WARNING
-    summary = "Graphs that share a pool are captured from small to large"
+    summary = "graphs that share a pool are captured from small to large"
     subscribes = (CaptureEnded, Called)
 
     def __init__(self) -> None:

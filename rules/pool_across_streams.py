@@ -17,7 +17,7 @@ class PoolAcrossStreams(Rule):
     name = "pool-across-streams"
     hazard = "pool-misuse"
     level = Level.WARNING
-    summary = "Graphs captured on different streams are given one pool"
+    summary = "graphs captured on different streams are given one pool"
     subscribes = (CaptureEnded,)
 
     def __init__(self) -> None:

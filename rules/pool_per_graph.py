@@ -19,7 +19,7 @@ class PoolPerGraph(Rule):
     name = "pool-per-graph"
     hazard = "pool-misuse"
     level = Level.WARNING
-    summary = "A loop captures graphs of several sizes, each with a pool of its own"
+    summary = "a loop captures graphs of several sizes, each with a pool of its own"
     subscribes = (CaptureEnded,)
 
     def __init__(self) -> None:
