@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureEnded
-from graphlint.analysis.frames import Loop
+from graphlint.analysis.frames import Loop, Place
 from graphlint.analysis.graphs import Capture, share_memory
 from graphlint.analysis.values import Value
 from graphlint.finding import Confidence, Level
@@ -44,12 +45,17 @@ class AscendingCaptureOrder(Rule):
     def at_end(self) -> Iterator[Report]:
         for loop, capture in self.sharing.values():
             searched = not loop.order and any(loop.iterable is value for value in self.searched)
-            if loop.place is None or not loop.sized or not (loop.order == "ascending" or searched):
+            if not loop.sized or not (loop.order == "ascending" or searched):
                 continue
             message = "graphs that share a pool are captured from small to large, so the pool grows with each"
             if searched:
                 message += " (`bisect` on the same sizes needs them in ascending order)"
             confidence = Confidence.LIKELY if searched else Confidence.DEFINITE
-            yield Report(
-                loop.place, message, confidence, chain=(loop.place.hop, capture.place.hop), help=HELP
-            )
+            chain = (loop.place.hop, capture.place.hop)
+            yield Report(_iterable(loop.place), message, confidence, chain=chain, help=HELP)
+
+
+def _iterable(place: Place) -> Place:
+    """What the loop iterates over, which is on the line of the `for`, not the whole loop."""
+    node = place.node.iter if isinstance(place.node, (ast.For, ast.AsyncFor)) else place.node
+    return Place(place.module, node, place.function)

@@ -30,7 +30,7 @@ class PoolPerGraph(Rule):
         for loop, iteration in capture.loops if capture is not None else ():
             assert capture is not None
             _, started, earlier = self.first.setdefault(id(loop), (loop, iteration, capture))
-            if iteration > started and loop.sized and _alike(earlier, capture) and loop.place is not None:
+            if iteration > started and loop.sized and _alike(earlier, capture):
                 message = "each size is captured into a pool of its own, so memory is the sum of them all"
                 yield Report(capture.place, message, chain=(loop.place.hop, capture.place.hop), help=HELP)
                 return
