@@ -27,12 +27,13 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings of one run; `root` is the folder that relative settings are meant from.
+    """The settings of one run; `root` is the folder that relative settings are meant from, `file` where they stand.
 
     `select` and `ignore` hold code prefixes: `""` for every rule, `CG3` for a family, a code for one rule.
     """
 
     root: Path = field(default_factory=Path.cwd)
+    file: Path | None = None
     select: tuple[str, ...] = ("",)
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -133,6 +134,7 @@ def config_from(table: Mapping[str, object], file: Path) -> Config:
                 raise ConfigError(f"{file}: `{key}` entry `{entry}` is not of the form `{example}`")
     return Config(
         root=file.absolute().parent.resolve(),
+        file=file,
         select=_prefixes(lists["select"], f"{file}: `select`") if "select" in table else ("",),
         ignore=_prefixes(lists["ignore"], f"{file}: `ignore`"),
         exclude=lists["exclude"],

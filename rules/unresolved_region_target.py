@@ -1,4 +1,4 @@
-"""A call inside a region that could not be followed."""
+"""A declared function that the analysis cannot find."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ class UnresolvedRegionTarget(Rule):
     code = "CG903"
     name = "unresolved-region-target"
     hazard = "other"
-    level = Level.NOTE
-    summary = "a call in a capture region could not be followed"
+    level = Level.WARNING
+    summary = "an entry of `captured` or `guards` names no function"

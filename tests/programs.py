@@ -51,6 +51,12 @@ def check_marks(program: Program, **options: Any) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def check_marked_rules(program: Program, **options: Any) -> None:
+    """Like `check_marks`, but only the rules that the marks name are run: what others say does not matter."""
+    codes = tuple(sorted({code for _, _, _, code in _marks(program)}))
+    check_marks(program, select=codes, **options)
+
+
 def regions(program: Program, **options: Any) -> list[RegionReport]:
     """The capture regions of a program, with what they reach and what could not be followed."""
     return list(_check(program, options).regions)

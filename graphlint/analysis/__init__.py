@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable
@@ -45,26 +46,24 @@ def analyse(project: Project, config: Config) -> Analysis:
 
 
 def _run_roots(project: Project, config: Config, result: Analysis) -> None:
-    from graphlint.analysis import lifecycle, reports
+    from graphlint.analysis import declarations, lifecycle, reports, roots
     from graphlint.analysis.machine import Exhausted, Machine
     from graphlint.analysis.rulebook import Rulebook
 
     classes: dict[int, ClassInfo] = {}
     rulebook = Rulebook(config)
     captures = []
-    for module in project.marked():
-        for root in lifecycle.roots_of(module):
-            machine = Machine(project, config, rulebook.listen)
-            machine.classes = classes
-            rulebook.begin(machine)
-            with contained(result.problems, module.display):
-                try:
-                    lifecycle.run(machine, root)
-                except Exhausted:
-                    pass
-                rulebook.finish()
-            captures.extend([*machine.finished, *machine.captures])
-    result.findings = rulebook.findings()
+    declared = declarations.take(project, config)
+    for root in roots.of_project(project, declared.modules):
+        machine = Machine(project, config, rulebook.listen)
+        machine.classes = classes
+        rulebook.begin(machine)
+        with contained(result.problems, root.module.display):
+            with contextlib.suppress(Exhausted):
+                lifecycle.run(machine, root)
+            rulebook.finish()
+        captures.extend([*machine.finished, *machine.captures])
+    result.findings = [*rulebook.findings(), *declared.findings]
     result.regions = reports.regions_of(captures)
 
 

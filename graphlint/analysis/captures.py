@@ -239,11 +239,9 @@ def _is_number(value: object) -> bool:
 
 
 def is_graph(value: Value) -> bool:
-    return isinstance(value, Obj) and value.cls == "torch.cuda.CUDAGraph"
+    return isinstance(value, Obj) and value.is_a("torch.cuda.CUDAGraph")
 
 
 def graphs_in(value: Value) -> list[Obj]:
     """The graphs that a value may be."""
-    return [
-        part for part in alternatives(value) if isinstance(part, Obj) and part.cls == "torch.cuda.CUDAGraph"
-    ]
+    return [part for part in alternatives(value) if isinstance(part, Obj) and is_graph(part)]

@@ -6,11 +6,21 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, captures, expressions, generators, parallel, statements
+from graphlint.analysis import (
+    attributes,
+    calls,
+    captures,
+    expressions,
+    generators,
+    parallel,
+    statements,
+    suspension,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import StreamEntered
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
     NONE,
     Const,
@@ -43,14 +53,22 @@ def run_with(
             statements.assign(m, item.optional_vars, entered, frame)
         run_with(m, rest, body, frame, node)
 
-    if isinstance(chosen, Obj) and chosen.cls == "context" and generators.is_project(chosen):
+    if _is_generator(chosen) and not m.suspending:
+        assert isinstance(chosen, Obj)
         _run_inside_generator(m, chosen, inside, frame)
         return
     entered, leave = enter(m, chosen, frame.place(item.context_expr), frame)
+    m.open_exits.append(leave)
     inside(entered)
+    m.open_exits.pop()
     reached, frame.reachable = frame.reachable, True
     leave()
     frame.reachable = reached
+
+
+def _is_generator(value: Value) -> bool:
+    """Whether a context is a project generator behind `contextlib.contextmanager`."""
+    return isinstance(value, Obj) and value.cls == "context" and generators.is_project(value)
 
 
 def _first_context(value: Value) -> Value:
@@ -81,6 +99,8 @@ def enter(m: Machine, value: Value, place: Place, frame: Frame) -> tuple[Value, 
     if isinstance(value, Obj):
         if isinstance(value.cls, ClassInfo):
             return _enter_project(m, value, place, frame)
+        if _is_generator(value):
+            return suspension.enter(m, value)
         handler = _LIBRARY.get(value.cls)
         if handler is not None:
             return handler(m, value, place)
@@ -93,15 +113,22 @@ def enter(m: Machine, value: Value, place: Place, frame: Frame) -> tuple[Value, 
 def _enter_project(m: Machine, value: Obj, place: Place, frame: Frame) -> tuple[Value, Exit]:
     entering = attributes.get(m, value, "__enter__", place.node, frame)
     entered: Value = value
-    if not isinstance(entering, (Unknown, External)):
+    if _is_followed(entering):
         entered = calls.call(m, entering, Arguments(), place.node, frame, place)
 
     def leave() -> None:
         leaving = attributes.get(m, value, "__exit__", place.node, frame)
-        if not isinstance(leaving, (Unknown, External)):
+        if _is_followed(leaving):
             calls.call(m, leaving, Arguments([NONE, NONE, NONE]), place.node, frame, place)
 
     return entered, leave
+
+
+def _is_followed(method: Value) -> bool:
+    """Whether a context method is the project's own or that of a library base with a model."""
+    return not isinstance(method, (Unknown, External)) or (
+        isinstance(method, External) and method.name in MODELS
+    )
 
 
 def _enter_plain(m: Machine, value: Obj) -> tuple[Value, Exit]:
@@ -163,24 +190,37 @@ def _enter_pool(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
 
 
 def _enter_stack(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
-    value.fields["exits"] = []
+    value.fields.setdefault("exits", [])
+    return value, lambda: leave_stack(value)
 
-    def leave() -> None:
-        for exit_ in reversed(value.fields["exits"]):
-            exit_()
-        value.fields["exits"] = []
 
-    return value, leave
+def leave_stack(stack: Obj) -> None:
+    """Leave what was entered on an exit stack, the last first."""
+    exits = stack.fields.pop("exits", [])
+    for leave in reversed(exits):
+        leave()
 
 
 def enter_on_stack(m: Machine, stack: Obj, value: Value, place: Place, frame: Frame) -> Value:
-    """`stack.enter_context(value)`: a generator context is run up to its first `yield`."""
-    chosen = _first_context(value)
-    if isinstance(chosen, Obj) and chosen.cls == "context" and generators.is_project(chosen):
-        return generators.first_yield(m, chosen)
-    entered, leave = enter(m, chosen, place, frame)
+    """`stack.enter_context(value)`: entered now, left when the stack is."""
+    entered, leave = enter(m, _first_context(value), place, frame)
     stack.fields.setdefault("exits", []).append(leave)
     return entered
+
+
+def enter_by_hand(m: Machine, value: Obj, place: Place, frame: Frame) -> Value:
+    """`context.__enter__()`: entered now, left by `__exit__`."""
+    library = value.fields.get("?library")
+    entered, leave = enter(m, library if isinstance(library, Obj) else value, place, frame)
+    value.fields["?leave"] = leave
+    return entered
+
+
+def leave_by_hand(value: Obj) -> None:
+    """`context.__exit__(...)`."""
+    leave = value.fields.pop("?leave", None)
+    if callable(leave):
+        leave()
 
 
 _LIBRARY: dict[str, Callable[[Machine, Obj, Place], tuple[Value, Exit]]] = {

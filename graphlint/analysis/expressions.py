@@ -421,6 +421,7 @@ def _await(m: Machine, node: ast.Await, frame: Frame) -> Value:
 def _yield(m: Machine, node: ast.Yield, frame: Frame) -> Value:
     value = evaluate(m, node.value, frame) if node.value is not None else NONE
     frame.yielded.append(value)
+    frame.at_yield = node
     return frame.on_yield(value) if frame.on_yield is not None else Unknown("sent value")
 
 

@@ -90,6 +90,7 @@ class Frame:
     conditions: list[Condition] = field(default_factory=list)
     reachable: bool = True
     on_yield: Callable[[Value], Value] | None = None
+    at_yield: ast.AST | None = None
     yielded: list[Value] = field(default_factory=list)
     globals_: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)

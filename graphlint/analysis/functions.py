@@ -6,7 +6,17 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, classes, duck, expressions, generators, hints, statements
+from graphlint.analysis import (
+    calls,
+    captures,
+    classes,
+    duck,
+    expressions,
+    generators,
+    hints,
+    roots,
+    statements,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -124,7 +134,14 @@ def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -
 
 
 def call_function(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
-    """Call a project function: bind, run, and join what its `return` statements give."""
+    """Call a project function: bind, run, and join what its `return` statements give.
+
+    A guard answers whether a capture is open; a declared function is a capture region of its own.
+    """
+    if getattr(function.node, "_guard", False):
+        return Const(bool(m.captures))
+    if roots.is_declared(function.node) and not m.captures:
+        return _call_declared(m, function, arguments, place)
     env = bind(m, function, arguments, place)
     if m.captures:
         for capture in m.captures:
@@ -133,6 +150,17 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
     if generators.is_generator(function.node):
         return generators.suspended(m, function, env, place)
     return _run_memoised(m, function, env, place)
+
+
+def _call_declared(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
+    graph = Obj("torch.cuda.CUDAGraph", place)
+    graph.fields["stamp"] = 0
+    captures.start(m, "declared", _definition(function), graph)
+    m.captures[-1].facts["warmed"] = True
+    try:
+        return call_function(m, function, arguments, place)
+    finally:
+        captures.end(m, place)
 
 
 def _definition(function: Function) -> Place:
@@ -370,11 +398,23 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
         record_fields(m, made, info, arguments, place)
         if not info.is_record:
             m.heap.write(made.fields, "?args", Sequence_(arguments.args, "tuple", arguments.more))
+            _construct_library_base(m, made, info, arguments, place)
         return made
     owner, node = found
     function = method_value(m, owner, node, made)
     calls.call(m, function, arguments, place.node, m.frame, place)
     return made
+
+
+def _construct_library_base(
+    m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place
+) -> None:
+    """A class without a constructor of its own takes that of its library base."""
+    from graphlint.analysis.libraries import nn
+
+    for dotted in info.externals():
+        if dotted in nn.CUDA_BASES:
+            calls.call(m, External(f"{dotted}.__init__", made), arguments, place.node, m.frame, place)
 
 
 def record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place) -> None:

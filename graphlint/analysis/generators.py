@@ -76,27 +76,6 @@ def drive(m: Machine, value: Obj, on_yield: object) -> list[Value]:
     return functions.run_generator(m, value.fields["function"], fresh, value.fields["call"], on_yield)
 
 
-class _Suspended(Exception):
-    """Leaves a generator at its first `yield`."""
-
-
-def first_yield(m: Machine, value: Obj) -> Value:
-    """Run a generator to its first `yield` and leave it there."""
-    got: list[Value] = []
-
-    def on_yield(item: Value) -> Value:
-        got.append(item)
-        raise _Suspended
-
-    level = len(m.heap.journals)
-    kept = list(m.heap.journals)
-    try:
-        drive(m, value, on_yield)
-    except _Suspended:
-        m.heap.journals[:] = kept[:level]
-    return got[0] if got else Unknown("context")
-
-
 def collect(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
     """The values of a generator that is used as a plain iterable."""
     if not is_project(value):

@@ -74,6 +74,8 @@ HOST_LIBRARIES = frozenset(
 
 def call_external(m: Machine, function: External, arguments: Arguments, place: Place, frame: Frame) -> Value:
     """Call something outside the project by its dotted name."""
+    if function.name in m.config.guards:
+        return Const(bool(m.captures))
     call = Call(m, function.name, function.owner, arguments, place, frame)
     found = MODELS.get(function.name)
     if found is not None:
@@ -194,6 +196,8 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
     """What a library base class gives an instance of a project class."""
     if nn.is_module_class(dotted) or dotted == "torch.nn.Module":
         return nn.attribute(m, owner, name, place) or External(f"torch.nn.Module.{name}", owner)
+    if dotted in nn.CUDA_BASES and f"{dotted}.{name}" in MODELS:
+        return External(f"{dotted}.{name}", owner)
     if dotted == "threading.Thread":
         return External(f"threading.Thread.{name}", owner)
     if dotted in ("torch.autograd.Function", "torch.autograd.function.Function"):

@@ -1,8 +1,7 @@
 """Which parts of a program are run, and in which order: construct, capture, then step after step.
 
-Every *root* gets a machine of its own. A root is a function that captures or replays, a function that
-calls or constructs such a one, or a class with such methods; a class is lived through: constructor,
-what prepares it, what captures, then everything else in the order of the text, and what replays again.
+Every root (see `roots`) gets a machine of its own. A class is lived through: constructor, what prepares
+it, what captures, then everything else in the order of the text, and what replays again.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from graphlint.analysis import calls, functions, generators, statements, synthes
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.roots import Root, is_declared, text_of
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -32,111 +32,6 @@ from graphlint.analysis.values import (
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-    from graphlint.facts.modules import ModuleFile
-
-CAPTURING = frozenset(
-    {
-        "graph",
-        "capture_begin",
-        "make_graphed_callables",
-        "ScopedCapture",
-        "NPUGraph",
-        "begin_capture",
-        "cudaStreamBeginCapture",
-    }
-)
-REPLAYING = frozenset({"replay", "capture_launch", "cudagraph_mark_step_begin"})
-COMPILING = frozenset({"compile"})
-MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
-
-
-@dataclass(slots=True)
-class Text:
-    """What a function's own text does with graphs, and the names that it mentions."""
-
-    captures: bool = False
-    replays: bool = False
-    compiles: bool = False
-    names: set[str] = field(default_factory=set)
-
-    @property
-    def holds(self) -> bool:
-        return self.captures or self.replays or self.compiles
-
-
-def text_of(node: ast.AST) -> Text:
-    """Read a function's own text, nested functions included, once."""
-    cached: Text | None = getattr(node, "_text", None)
-    if cached is None:
-        cached = Text()
-        for part in ast.walk(node):
-            _read(part, cached)
-        node._text = cached  # type: ignore[attr-defined]
-    return cached
-
-
-def _read(part: ast.AST, text: Text) -> None:
-    name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
-    if name:
-        text.names.add(name)
-        text.captures = text.captures or name in CAPTURING
-        text.replays = text.replays or name in REPLAYING
-    elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value in MODES:
-        text.compiles = True
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """Something to run: a function of a module, a class to live through, or a module's own body."""
-
-    module: ModuleFile
-    qualname: str
-    node: Def | ast.ClassDef | ast.Module
-
-
-def roots_of(module: ModuleFile) -> list[Root]:
-    """The roots among the definitions of a marked module."""
-    top = [(name, node) for name, node in module.functions() if "." not in name]
-    involved = _involved(top)
-    found: list[Root] = []
-    if _body_holds(module):
-        found.append(Root(module, "<module>", module.tree))
-    for name, node in top:
-        if name in involved:
-            found.append(Root(module, name, node))
-    return found
-
-
-def _body_holds(module: ModuleFile) -> bool:
-    plain = [
-        s
-        for s in module.tree.body
-        if not isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
-    ]
-    return any(
-        text_of(s).captures or text_of(s).replays
-        for s in plain
-        if not isinstance(s, (ast.Import, ast.ImportFrom))
-    )
-
-
-def _involved(top: list[tuple[str, Def | ast.ClassDef]]) -> set[str]:
-    """Names of definitions that capture or replay, or use one that does."""
-    involved = {name for name, node in top if text_of(node).holds or _is_declared(node)}
-    growing = True
-    while growing:
-        more = {name for name, node in top if name not in involved and text_of(node).names & involved}
-        growing = bool(more)
-        involved |= more
-    return involved
-
-
-def _is_declared(node: ast.AST) -> bool:
-    return bool(getattr(node, "_declared", False))
-
-
-# running
-
 
 def run(m: Machine, root: Root) -> None:
     """Run one root from a fresh state."""
@@ -149,6 +44,7 @@ def run(m: Machine, root: Root) -> None:
             _live_class(m, root, frame)
         else:
             _run_function(m, root, frame)
+        _run_uncalled(m, frame)
     finally:
         m.frames.pop()
         while m.captures:
@@ -163,6 +59,13 @@ def _run_function(m: Machine, root: Root, frame: Frame) -> None:
         return
     result = calls.call(m, value, _arguments(m, value, Change.CONFIG), root.node, frame)
     _use_result(m, result, frame, root.node)
+
+
+def _run_uncalled(m: Machine, frame: Frame) -> None:
+    """Functions defined inside others that capture and that nobody called: hooks, callbacks, tasks."""
+    for function in m.nested:
+        if id(function.node) not in m.executed:
+            calls.call(m, function, _arguments(m, function, Change.CONFIG), function.node, frame)
 
 
 def _arguments(m: Machine, value: Value, change: Change) -> Arguments:
@@ -314,8 +217,8 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
     called |= text_of(methods["__init__"][1]).names & methods.keys() if "__init__" in methods else set()
     roles = Roles()
     wanted = _missing_fields(owner, methods)
-    for name, (info, node) in methods.items():
-        if not _is_entry(name, node, called):
+    for name, (_, node) in methods.items():
+        if not _is_entry(name, node, called) and not is_declared(node):
             continue
         _assign_role(roles, name, node, methods, wanted)
     return roles

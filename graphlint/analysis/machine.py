@@ -23,6 +23,7 @@ from graphlint.analysis.values import (
     Const,
     Env,
     Fields,
+    Function,
     Host,
     Mapping,
     Obj,
@@ -62,6 +63,8 @@ class Machine:
         self.captures: list[Capture] = []
         self.finished: list[Capture] = []
         self.contexts: list[Obj] = []
+        self.open_exits: list[Callable[[], None]] = []
+        self.suspending = 0
         self.streams: list[Obj] = []
         self.default_stream = Obj("torch.cuda.Stream", None, "default")
         self.capture_stream = Obj("torch.cuda.Stream", None, "capture")
@@ -76,6 +79,7 @@ class Machine:
         self.memo: dict[Any, Any] = {}
         self.visits: dict[Any, int] = {}
         self.executed: dict[int, int] = {}
+        self.nested: list[Function] = []
         self.threads: list[ThreadRun] = []
         self.running: list[ThreadRun] = []
         self.loaders: list[Obj] = []

@@ -15,6 +15,7 @@ from graphlint.analysis import (
     indexing,
     loops,
     names,
+    roots,
 )
 from graphlint.analysis.events import Returned
 from graphlint.analysis.frames import Frame
@@ -314,6 +315,8 @@ def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
 
 
 def _define(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
+    if frame.function is not None and roots.text_of(node).captures:
+        m.nested.append(functions.function_value(m, node, frame, node.name))
     m.heap.write(frame.env.fields, node.name, functions.define_function(m, node, frame))
 
 

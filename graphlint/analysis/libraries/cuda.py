@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, captures, loops, parallel
+from graphlint.analysis import (
+    calls,
+    captures,
+    contexts,
+    loops,
+    parallel,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.libraries.registry import Call, model
@@ -60,6 +66,35 @@ def _given_stream(call: Call, value: Value | None) -> Obj | None:
     if found is not None or value is None or (isinstance(value, Const) and value.value is None):
         return found
     return Obj("torch.cuda.Stream", call.place, "unknown")
+
+
+@model("torch.cuda.graph.__init__")
+def _init_subclass(call: Call) -> Value:
+    """A project class derived from `torch.cuda.graph` holds the context that it extends."""
+    call.this.fields["?library"] = _graph_context(call)
+    return NONE
+
+
+@model(
+    "torch.cuda.graph.__enter__",
+    "torch.cuda.StreamContext.__enter__",
+    "contextlib.ExitStack.__enter__",
+    "context.__enter__",
+)
+def _enter(call: Call) -> Value:
+    return contexts.enter_by_hand(call.m, call.this, call.place, call.frame)
+
+
+@model("torch.cuda.graph.__exit__", "torch.cuda.StreamContext.__exit__", "context.__exit__")
+def _exit(call: Call) -> Value:
+    contexts.leave_by_hand(call.this)
+    return NONE
+
+
+@model("torch.cuda.CUDAGraph.__init__")
+def _init_graph(call: Call) -> Value:
+    call.this.fields.setdefault("stamp", 0)
+    return NONE
 
 
 def graph_of(call: Call, value: Value | None) -> Obj:

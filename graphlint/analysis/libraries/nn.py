@@ -185,6 +185,10 @@ METHODS = frozenset(
 )
 
 
+# Library classes that programs derive from and whose methods have models.
+CUDA_BASES = frozenset({"torch.cuda.graph", "torch.cuda.CUDAGraph"})
+
+
 def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
     """`super().name`: the member after the current class, else the library base's."""
     self_value, after = owner.fields.get("self"), owner.fields.get("after")
@@ -202,7 +206,8 @@ def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fra
             )
         return functions.method_value(m, where, method, self_value)
     if name == "__init__":
-        return External("torch.nn.Module.__init__", self_value)
+        base = next((dotted for dotted in info.externals() if dotted in CUDA_BASES), "torch.nn.Module")
+        return External(f"{base}.__init__", self_value)
     if isinstance(self_value, Obj):
         for dotted in info.externals():
             from graphlint.analysis import library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, contexts, expressions, generators, loops
+from graphlint.analysis import calls, contexts, expressions, generators, loops, suspension
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
@@ -197,9 +197,7 @@ def _exit_callback(call: Call) -> Value:
 
 @model("contextlib.ExitStack.close", "contextlib.ExitStack.__exit__")
 def _exit_close(call: Call) -> Value:
-    for leave in reversed(call.this.fields.get("exits", [])):
-        leave()
-    call.this.fields["exits"] = []
+    contexts.leave_stack(call.this)
     return NONE
 
 
@@ -362,11 +360,15 @@ def _dereference(call: Call) -> Value:
 
 @model("generator.send", "generator.__next__")
 def _send(call: Call) -> Value:
-    return (
-        generators.first_yield(call.m, call.this)
-        if generators.is_project(call.this)
-        else Unknown("generator")
-    )
+    """The first call runs a generator to its first `yield`, the next one runs what is left."""
+    if not generators.is_project(call.this):
+        return Unknown("generator")
+    resume = call.this.fields.pop("?resume", None)
+    if callable(resume):
+        resume()
+        return Unknown("sent value")
+    value, call.this.fields["?resume"] = suspension.enter(call.m, call.this)
+    return value
 
 
 @model("operator.attrgetter", "operator.itemgetter", "types.SimpleNamespace", "argparse.Namespace")

@@ -1,0 +1,132 @@
+"""What users declare: functions that are captured, and functions that tell whether a capture is open."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence, Finding, Span
+from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
+
+if TYPE_CHECKING:
+    from graphlint.config import Config
+    from graphlint.facts.modules import ModuleFile
+    from graphlint.facts.project import Project
+
+_COMMENT = re.compile(r"#[ \t]*graphlint:[ \t]*captured\b")
+# Where calling an object leads, for an entry that names a class.
+_CALLS = ("__call__", "forward")
+
+
+@dataclass(slots=True)
+class Declared:
+    """The modules that hold declared functions, and what is to be said of entries that match nothing."""
+
+    modules: list[ModuleFile] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def take(project: Project, config: Config) -> Declared:
+    """Mark the functions that comments and the configuration declare."""
+    found = Declared()
+    for path in project.paths:
+        if "declared" in project.scan_of(path).marks:
+            module = project.file(path)
+            if module is not None:
+                _from_comments(module)
+    for entry in config.captured:
+        _captured_entry(project, config, entry, found)
+    for entry in config.guards:
+        _guard_entry(project, config, entry, found)
+    return found
+
+
+def _from_comments(module: ModuleFile) -> None:
+    for _, node in module.functions():
+        if not isinstance(node, ast.ClassDef) and any(map(_COMMENT.search, _header(module, node))):
+            node._declared = True  # type: ignore[union-attr]
+
+
+def _header(module: ModuleFile, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The lines of a function's signature, and a comment directly above it."""
+    lines = module.source.lines
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    if first >= 2 and lines[first - 2].lstrip().startswith("#"):
+        yield lines[first - 2]
+    for line in lines[node.lineno - 1 : max(node.lineno, node.body[0].lineno - 1)]:
+        if not line.lstrip().startswith("#"):
+            yield line
+
+
+def _captured_entry(project: Project, config: Config, entry: str, found: Declared) -> None:
+    module, nodes = _definitions(project, config, entry)
+    for node in nodes:
+        node._declared = True  # type: ignore[union-attr]
+    if module is not None and nodes:
+        found.modules.append(module)
+    else:
+        found.findings.append(_unmatched(config, "captured", entry))
+
+
+def _guard_entry(project: Project, config: Config, entry: str, found: Declared) -> None:
+    target = entry if ":" in entry else ":".join(entry.rpartition(".")[::2])
+    module, nodes = _definitions(project, config, target)
+    for node in nodes:
+        node._guard = True  # type: ignore[union-attr]
+    if not nodes and (module is not None or ":" in entry):
+        found.findings.append(_unmatched(config, "guards", entry))
+
+
+def _definitions(
+    project: Project, config: Config, entry: str
+) -> tuple[ModuleFile | None, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions that `module:qualname` or `path.py:qualname` names; of a class, what calling it runs."""
+    where, _, qualname = entry.rpartition(":")
+    module = project.file(config.root / where) if where.endswith(".py") else project.module(where)
+    if module is None:
+        return None, []
+    nodes = list(module.definitions(qualname))
+    if any(isinstance(node, ast.ClassDef) for node in nodes):
+        nodes = [each for name in _CALLS for each in module.definitions(f"{qualname}.{name}")]
+    return module, [node for node in nodes if not isinstance(node, ast.ClassDef)]
+
+
+def _unmatched(config: Config, key: str, entry: str) -> Finding:
+    rule = UnresolvedRegionTarget
+    path = config.file or config.root / "pyproject.toml"
+    message = f"the `{key}` entry `{entry}` names no function of the files that are checked"
+    return Finding(
+        _shown(path),
+        _span(path, entry),
+        rule.code,
+        rule.name,
+        rule.hazard,
+        rule.level,
+        Confidence.DEFINITE,
+        message,
+        help="an entry is `package.module:Class.method` or `path/to/file.py:function`",
+    )
+
+
+def _shown(path: Path) -> str:
+    try:
+        return path.absolute().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.absolute().as_posix()
+
+
+def _span(path: Path, entry: str) -> Span:
+    """Where the entry stands in the configuration file; its first line when it cannot be found."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        lines = []
+    for number, line in enumerate(lines, 1):
+        column = line.find(entry)
+        if column >= 0:
+            return Span(number, column + 1, number, column + 1 + len(entry))
+    return Span(1, 1, 1, 1)

@@ -1,0 +1,238 @@
+"""Where the analysis begins: definitions that capture or replay, and those that call or construct them.
+
+A *root* is a function that captures or replays, one that calls or constructs such a one, here or in a
+file that imports it, a class with such methods, or the body of a module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.classes import Def
+
+if TYPE_CHECKING:
+    from graphlint.facts.modules import ModuleFile
+    from graphlint.facts.project import Project
+
+CAPTURING = frozenset(
+    {
+        "graph",
+        "capture_begin",
+        "make_graphed_callables",
+        "ScopedCapture",
+        "NPUGraph",
+        "begin_capture",
+        "cudaStreamBeginCapture",
+    }
+)
+REPLAYING = frozenset({"replay", "capture_launch", "cudagraph_mark_step_begin"})
+MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
+MOST_CALLERS = 40
+FILES_PER_NAME = 8
+DEEPEST_CALLER = 2
+
+
+@dataclass(slots=True)
+class Text:
+    """What a function's own text does with graphs, and the names that it mentions."""
+
+    captures: bool = False
+    replays: bool = False
+    compiles: bool = False
+    names: set[str] = field(default_factory=set)
+
+    @property
+    def holds(self) -> bool:
+        return self.captures or self.replays or self.compiles
+
+
+def text_of(node: ast.AST) -> Text:
+    """Read a function's own text, nested functions included, once."""
+    cached: Text | None = getattr(node, "_text", None)
+    if cached is None:
+        cached = Text()
+        for part in ast.walk(node):
+            _read(part, cached)
+        cached.captures = cached.captures or is_declared(node)
+        node._text = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def _read(part: ast.AST, text: Text) -> None:
+    name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
+    if name:
+        text.names.add(name)
+        text.captures = text.captures or name in CAPTURING
+        text.replays = text.replays or name in REPLAYING
+    elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value in MODES:
+        text.compiles = True
+    elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "getattr":
+        texts = {arg.value for arg in part.args if isinstance(arg, ast.Constant)}
+        text.captures = text.captures or bool(texts & CAPTURING)
+
+
+def is_declared(node: ast.AST) -> bool:
+    """Whether a comment or the configuration declares a function to be captured."""
+    return bool(getattr(node, "_declared", False))
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Something to run: a function of a module, a class to live through, or a module's own body."""
+
+    module: ModuleFile
+    qualname: str
+    node: Def | ast.ClassDef | ast.Module
+
+
+def of_project(project: Project, declared: Sequence[ModuleFile] = ()) -> Iterator[Root]:
+    """The roots of all marked modules, and those among their callers in other files, in a fixed order."""
+    modules = {id(module): module for module in (*project.marked(), *declared)}
+    involved: dict[int, set[str]] = {}
+    for module in modules.values():
+        own = roots_of(module)
+        involved[id(module)] = {root.qualname for root in own}
+        yield from own
+    yield from _Callers(project, list(modules.values()), involved).find()
+
+
+def roots_of(module: ModuleFile) -> list[Root]:
+    """The roots among the definitions of a marked module."""
+    _spread_aliases(module)
+    found: list[Root] = []
+    if _body_holds(module):
+        found.append(Root(module, "<module>", module.tree))
+    top = _top(module)
+    start = {name for name, node in top if text_of(node).holds}
+    start |= {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
+    involved = _spread(top, start)
+    return [*found, *(Root(module, name, node) for name, node in top if name in involved)]
+
+
+def _top(module: ModuleFile) -> list[tuple[str, Def | ast.ClassDef]]:
+    return [(name, node) for name, node in module.functions() if "." not in name]
+
+
+def _spread_aliases(module: ModuleFile) -> None:
+    """A name of the module that stands for a capture context captures where it is used."""
+    aliases = set()
+    for name, bindings in module.bindings.items():
+        for binding in bindings:
+            if binding.alias is not None and binding.alias.name in CAPTURING:
+                aliases.add(name)
+            elif binding.kind == "assign" and isinstance(binding.node, ast.Assign):
+                if text_of(binding.node.value).captures:
+                    aliases.add(name)
+    for _, node in module.functions():
+        text = text_of(node)
+        text.captures = text.captures or not aliases.isdisjoint(text.names)
+
+
+def _body_holds(module: ModuleFile) -> bool:
+    definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+    plain = [text_of(s) for s in module.tree.body if not isinstance(s, definitions)]
+    return any(text.captures or text.replays for text in plain)
+
+
+def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str]) -> set[str]:
+    """The names of definitions in `start`, and of those that use one of them."""
+    involved = set(start)
+    growing = True
+    while growing:
+        more = {name for name, node in top if name not in involved and text_of(node).names & involved}
+        growing = bool(more)
+        involved |= more
+    return involved
+
+
+class _Callers:
+    """Finds definitions in other files that import an involved one and use it: arguments come from there."""
+
+    def __init__(
+        self, project: Project, modules: Sequence[ModuleFile], involved: dict[int, set[str]]
+    ) -> None:
+        self.project = project
+        self.involved = involved
+        self.pending = deque((module, name, 1) for module in modules for name in sorted(involved[id(module)]))
+        self.left = MOST_CALLERS
+
+    def find(self) -> Iterator[Root]:
+        while self.pending and self.left > 0:
+            module, name, depth = self.pending.popleft()
+            if name.startswith(("<", "__", "test_")) or name == "main":
+                continue
+            for path in self._files(module, name):
+                yield from self._in_file(path, module, name, depth)
+
+    def _files(self, module: ModuleFile, name: str) -> list[Path]:
+        found = [path for path in self.project.mention_paths(name) if path != module.path]
+        return found[:FILES_PER_NAME]
+
+    def _in_file(self, path: Path, module: ModuleFile, name: str, depth: int) -> Iterator[Root]:
+        file = self.project.file(path)
+        local = local_names(self.project, file, module, name) if file is not None else set()
+        if file is None or not local:
+            return
+        top = _top(file)
+        known = self.involved.setdefault(id(file), set())
+        direct = {caller for caller, node in top if text_of(node).names & local}
+        callers = _spread(top, direct) - known
+        known |= callers
+        if "<module>" not in known and _body_uses(file, local | callers):
+            known.add("<module>")
+            self.left -= 1
+            yield Root(file, "<module>", file.tree)
+        for caller, node in top:
+            if caller in callers and self.left > 0:
+                self.left -= 1
+                yield Root(file, caller, node)
+                if depth < DEEPEST_CALLER:
+                    self.pending.append((file, caller, depth + 1))
+
+
+def _body_uses(module: ModuleFile, names: set[str]) -> bool:
+    """Whether the statements of a script, its main guard included, use one of the names."""
+    definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+    return any(
+        text_of(s).names & names
+        for s in module.tree.body
+        if not isinstance(s, (*definitions, ast.Assign, ast.AnnAssign))
+    )
+
+
+def local_names(project: Project, file: ModuleFile, module: ModuleFile, name: str) -> set[str]:
+    """What `file` calls the definition `name` of `module`: the names after an import, or its attribute."""
+    found: set[str] = set()
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= _from_import(project, file, node, module, name)
+        elif isinstance(node, ast.Import):
+            if any(project.module(alias.name, file) is module for alias in node.names):
+                found.add(name)
+    return found
+
+
+def _from_import(
+    project: Project, file: ModuleFile, node: ast.ImportFrom, module: ModuleFile, name: str
+) -> set[str]:
+    origin = project.resolve_import(file, node)
+    found: set[str] = set()
+    for alias in node.names:
+        if alias.name == name and _leads_to(project, origin, file, module, name):
+            found.add(alias.asname or name)
+        elif project.submodule(origin, alias.name, file) is module:
+            found.add(name)
+    return found
+
+
+def _leads_to(project: Project, origin: str, file: ModuleFile, module: ModuleFile, name: str) -> bool:
+    """Whether importing `name` from `origin` gives the definition in `module`, perhaps re-exported."""
+    target = project.module(origin, file)
+    if target is None or target is module:
+        return target is module
+    return all(binding.kind == "from" for binding in target.bindings.get(name, ())) and name in target.bindings

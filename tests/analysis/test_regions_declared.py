@@ -1,0 +1,201 @@
+"""Functions that are captured because a comment or the configuration says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marked_rules, findings, regions
+
+HEADERS = {
+    "on the def line": "def step(x: torch.Tensor):  # graphlint: captured",
+    "above": "# graphlint: captured\ndef step(x: torch.Tensor):",
+    "above a decorator": "# graphlint: captured\n@torch.no_grad()\ndef step(x: torch.Tensor):",
+    "at the end of a long signature": "def step(\n    x: torch.Tensor,\n):  # graphlint: captured",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_a_comment_declares_a_function(header: str) -> None:
+    check_marked_rules(
+        f"""
+import torch
+
+
+{header}
+    return x.sum().item()  # expect: CG302
+
+
+def other(x: torch.Tensor):
+    return x.sum().item()  # ok: CG302
+"""
+    )
+
+
+def test_a_comment_elsewhere_declares_nothing() -> None:
+    check_marked_rules(
+        """
+import torch
+
+# graphlint: captured
+
+def step(x: torch.Tensor):
+    # graphlint: captured
+    return x.sum().item()  # ok: CG302
+"""
+    )
+
+
+def test_a_declared_method_runs_on_a_constructed_object() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+class Decoder:
+    def __init__(self, width: int):
+        self.scale = torch.ones(width, device="cuda")
+
+    # graphlint: captured
+    def _step(self, x):
+        return self._scaled(x)
+
+    def _scaled(self, x):
+        return float(self.scale.sum())  # expect: CG302
+
+    def report(self):
+        return float(self.scale.sum())  # ok: CG302
+"""
+    )
+
+
+def test_a_declared_nested_function() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+def make(net: torch.nn.Module):
+    scale = torch.ones(4, device="cuda")
+
+    def step(x):  # graphlint: captured
+        return scale.sum().item()  # expect: CG302
+
+    return step
+"""
+    )
+
+
+FILES = {
+    "engine/__init__.py": "",
+    "engine/model.py": """
+import torch
+
+
+class Decoder(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x.sum().item()  # expect: CG302
+
+    def report(self, x: torch.Tensor):
+        return x.sum().item()  # ok: CG302
+""",
+    "tools/record.py": """
+import torch
+
+
+def step(x: torch.Tensor):
+    return x.cpu()  # expect: CG303
+
+
+def other(x: torch.Tensor):
+    return x.cpu()  # ok: CG303
+""",
+}
+
+
+def test_the_configuration_declares_by_module_and_by_path() -> None:
+    check_marked_rules(FILES, captured=("engine.model:Decoder.forward", "tools/record.py:step"))
+
+
+def test_an_entry_for_a_class_means_what_calling_it_runs() -> None:
+    check_marked_rules(FILES, captured=("engine.model:Decoder", "tools/record.py:step"))
+
+
+def test_nothing_is_declared_by_default() -> None:
+    assert not findings(FILES)
+
+
+@pytest.mark.parametrize("entry", ["engine.model:Decoder.missing", "engine.none:step", "none.py:step"])
+def test_an_entry_that_matches_nothing_is_reported(entry: str) -> None:
+    found = findings(FILES, captured=(entry,), select=("CG903",))
+    assert [(each.path, each.code) for each in found] == [("pyproject.toml", "CG903")]
+    assert entry in found[0].message
+
+
+def test_a_declared_function_is_a_region() -> None:
+    found = regions(FILES, captured=("tools/record.py:step",))
+    assert [(each.path, each.kind) for each in found] == [("tools/record.py", "declared")]
+
+
+GUARDED = {
+    "state.py": """
+import torch
+
+
+class Runtime:
+    recording = False
+
+    @classmethod
+    def is_recording(cls):
+        return cls.recording
+
+
+def recording():
+    return Runtime.recording
+""",
+    "program.py": """
+import torch
+
+from state import Runtime, recording
+
+
+def report(x):
+    if recording():
+        return None
+    if not Runtime.is_recording():
+        return x.sum().item()  # ok: CG302
+    return x.max().item()  # expect: CG302
+
+
+def record(g):
+    x = torch.zeros(4, device="cuda")
+    with torch.cuda.graph(g):
+        report(x)
+""",
+}
+
+
+def test_guards_answer_true_during_capture() -> None:
+    quiet = {**GUARDED, "program.py": GUARDED["program.py"].replace("# expect: CG302", "# ok: CG302")}
+    check_marked_rules(quiet, guards=("state:recording",))
+    swapped = GUARDED["program.py"].replace("if recording():\n        return None\n    ", "")
+    check_marked_rules({**GUARDED, "program.py": swapped}, guards=("state:Runtime.is_recording",))
+
+
+def test_a_guard_of_a_library() -> None:
+    program = """
+import torch
+from runtime import is_recording
+
+
+def record(g):
+    x = torch.zeros(4, device="cuda")
+    with torch.cuda.graph(g):
+        if not is_recording():
+            x.sum().item()  # ok: CG302
+"""
+    check_marked_rules(program, guards=("runtime.is_recording",))
+
+
+def test_a_guard_that_matches_nothing_is_reported() -> None:
+    assert findings(GUARDED, guards=("state:missing",), select=("CG903",))
+    assert not findings(GUARDED, guards=("state:recording", "runtime.is_recording"), select=("CG903",))
