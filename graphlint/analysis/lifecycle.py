@@ -33,6 +33,7 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
+
 def run(m: Machine, root: Root) -> None:
     """Run one root from a fresh state."""
     frame = Frame(root.module, m.env_of(root.module), "<module>")

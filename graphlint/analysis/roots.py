@@ -235,4 +235,6 @@ def _leads_to(project: Project, origin: str, file: ModuleFile, module: ModuleFil
     target = project.module(origin, file)
     if target is None or target is module:
         return target is module
-    return all(binding.kind == "from" for binding in target.bindings.get(name, ())) and name in target.bindings
+    return (
+        all(binding.kind == "from" for binding in target.bindings.get(name, ())) and name in target.bindings
+    )
