@@ -21,6 +21,6 @@ class HostCheckInCapture(Rule):
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:
-        if event.effect in ("host-check", "host-compare", "collective-host", "unsupported", "rng-state"):
+        if event.effect in ("host-check", "host-compare", "collective-host", "unsupported"):
             message = f"{reached_by(event)} needs an answer from the device on the host"
             yield Report(event.place, message, confidence_in(event.operands), help=HELP)

@@ -159,9 +159,10 @@ def _reset(call: Call) -> Value:
 
 @model("torch.cuda.CUDAGraph.register_generator_state")
 def _register_generator(call: Call) -> Value:
+    """The graph takes over the state of these generators; None among them is one that is not known."""
     registered = call.this.fields.setdefault("generators", set())
-    for value in call.args:
-        registered.update(part.serial for part in alternatives(value) if isinstance(part, Obj))
+    for value in call.arguments.all():
+        registered.update(part.serial if isinstance(part, Obj) else None for part in alternatives(value))
     return NONE
 
 
@@ -388,14 +389,51 @@ def _count(call: Call) -> Value:
 
 @model("torch.Generator")
 def _generator(call: Call) -> Value:
+    from graphlint.analysis import tensor_ops
+
     made = Obj("torch.Generator", call.place)
-    made.fields["device"] = call.get(0, "device") or Const("cpu")
+    named = tensor_ops.device_of(call.m, call.get(0, "device"))
+    made.fields["type"] = "cpu" if named is False else named
     return made
 
 
-@model("torch.Generator.manual_seed", "torch.Generator.seed")
+@model("torch.Generator.manual_seed", "torch.Generator.set_state")
 def _seed(call: Call) -> Value:
+    _announce_state(call)
     return call.this
+
+
+def _announce_state(call: Call) -> None:
+    """Random state is read or set by Python, which a replay does not run."""
+    if call.m.captures:
+        call.m.emit(Called(place=call.place, what="rng-state", target=call.owner or NONE, data=call.name))
+
+
+@model(
+    "torch.manual_seed",
+    "torch.random.manual_seed",
+    "torch.cuda.manual_seed",
+    "torch.cuda.manual_seed_all",
+    "torch.cuda.random.manual_seed",
+    "torch.random.fork_rng",
+)
+def _manual_seed(call: Call) -> Value:
+    _announce_state(call)
+    return Obj(call.name, call.place)
+
+
+@model("torch.set_rng_state", "torch.random.set_rng_state", "torch.cuda.set_rng_state")
+@model("torch.cuda.set_rng_state_all")
+def _set_state(call: Call) -> Value:
+    _announce_state(call)
+    return NONE
+
+
+@model("torch.get_rng_state", "torch.random.get_rng_state", "torch.cuda.get_rng_state")
+@model("torch.Generator.get_state")
+def _get_state(call: Call) -> Value:
+    _announce_state(call)
+    return call.m.tensor("cpu", call.place, "int", 1)
 
 
 @model("torch.compiler.cudagraph_mark_step_begin")
