@@ -27,7 +27,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings of one run; `root` is the folder that relative settings are meant from, `file` where they stand.
+    """The settings of one run, from `file`; relative settings are meant from `root`.
 
     `select` and `ignore` hold code prefixes: `""` for every rule, `CG3` for a family, a code for one rule.
     """

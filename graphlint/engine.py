@@ -85,7 +85,7 @@ def _analyse(files: Sequence[FoundFile], config: Config, use_cache: bool) -> Ana
     cache = FactsCache(cache_folder(config.root)) if use_cache else None
     named = [file.path for file in files if file.named]
     project = Project([file.path for file in files], named=named, cache=cache)
-    analysis = analyse(project, config)
+    analysis = analyse(project, config, cache=cache_folder(config.root) if use_cache else None)
     if cache is not None:
         cache.save()
     unreadable = [Problem(each.display, each.reason, is_source=True) for each in project.problems]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Finding
-from graphlint.problem import Problem, contained
+from graphlint.problem import Problem
 from graphlint.regions import RegionReport
 
 if TYPE_CHECKING:
-    from graphlint.analysis.classes import ClassInfo
+    from graphlint.analysis.units import UnitResult
     from graphlint.config import Config
     from graphlint.facts.project import Project
-
-STACK_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -38,54 +33,41 @@ class Analysis:
         return len({(u.path, u.line, u.text) for region in self.regions for u in region.unresolved})
 
 
-def analyse(project: Project, config: Config) -> Analysis:
-    """Analyse a project; a crash in one root is a problem that names its file, the rest goes on."""
-    result = Analysis()
-    _with_deep_stack(lambda: _run_roots(project, config, result))
-    return result
+def analyse(
+    project: Project, config: Config, *, cache: Path | None = None, jobs: int | None = None
+) -> Analysis:
+    """Analyse a project; a crash in one root is a problem that names its file, the rest goes on.
 
+    `cache` is a folder for results between runs, None for none; the findings do not depend on it, nor on
+    `jobs`, the number of processes (as many as there are processors when None).
+    """
+    from graphlint.analysis import declarations, packing, workers
+    from graphlint.analysis.results import ResultsCache
+    from graphlint.facts.inventory import processors
 
-def _run_roots(project: Project, config: Config, result: Analysis) -> None:
-    from graphlint.analysis import declarations, lifecycle, reports, roots
-    from graphlint.analysis.machine import Exhausted, Machine
-    from graphlint.analysis.rulebook import Rulebook
-
-    classes: dict[int, ClassInfo] = {}
-    rulebook = Rulebook(config)
-    captures = []
+    kept = ResultsCache(cache, project, config)
     declared = declarations.take(project, config)
-    for root in roots.of_project(project, declared.modules):
-        machine = Machine(project, config, rulebook.listen)
-        machine.classes = classes
-        rulebook.begin(machine)
-        with contained(result.problems, root.module.display):
-            with contextlib.suppress(Exhausted):
-                lifecycle.run(machine, root)
-            rulebook.finish()
-        captures.extend([*machine.finished, *machine.captures])
-    result.findings = [*rulebook.findings(), *declared.findings]
-    result.regions = reports.regions_of(captures)
+    paths = sorted({*project.marked_paths(), *(str(module.path) for module in declared.modules)})
+    results = {path: result for path in paths if (result := kept.get(path)) is not None}
+    pending = [path for path in paths if path not in results]
+    for path, packed in workers.run_units(project, config, pending, jobs or processors()).items():
+        kept.put(path, packed)
+        results[path] = packing.unpack(packed)
+    kept.save()
+    gathered = _gathered(project, [results[path] for path in paths])
+    gathered.findings.extend(declared.findings)
+    return gathered
 
 
-def _with_deep_stack(work: Callable[[], None]) -> None:
-    """Abstract calls nest deeply: run on a thread with a large stack and a high recursion limit."""
-    failure: list[BaseException] = []
+def _gathered(project: Project, results: list[UnitResult]) -> Analysis:
+    from graphlint.analysis import reports
+    from graphlint.analysis.rulebook import best_of
 
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:
-            failure.append(error)
-
-    old_limit, old_size = sys.getrecursionlimit(), threading.stack_size()
-    sys.setrecursionlimit(40_000)
-    threading.stack_size(STACK_BYTES)
-    try:
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(old_size)
-        sys.setrecursionlimit(old_limit)
-    if failure:
-        raise failure[0]
+    for result in results:
+        for path in result.unreadable:
+            project.file(Path(path))  # a kept result or another process found it unreadable: say so here
+    return Analysis(
+        best_of(finding for result in results for finding in result.findings),
+        reports.merged(region for result in results for region in result.regions),
+        sorted({problem for result in results for problem in result.problems}),
+    )

@@ -363,7 +363,7 @@ def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments,
     if arguments.more is not None and default is None:
         return arguments.more
     if default is not None:
-        return default if arguments.more is None and arguments.more_kwargs is None else default
+        return default
     return synthesised(m, function, arg, Change.CONFIG, place)
 
 

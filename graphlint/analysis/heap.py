@@ -62,7 +62,7 @@ class Heap:
         return taken
 
     def merge(self, snapshots: Iterable[Snapshot]) -> None:
-        """Write the join of alternative outcomes; a cell that one of them left alone keeps its value there."""
+        """Write the join of alternative outcomes; one that left a cell alone counts with its old value."""
         outcomes = list(snapshots)
         if len(outcomes) == 1:
             for fields, name, value in outcomes[0].values():

@@ -25,3 +25,20 @@ def regions_of(captures: Iterable[Capture]) -> list[RegionReport]:
         RegionReport(path, line, kind, tuple(sorted(captured.values())), tuple(sorted(unresolved)))
         for (path, line, kind), (captured, unresolved) in sorted(merged.items())
     ]
+
+
+def merged(regions: Iterable[RegionReport]) -> list[RegionReport]:
+    """One report for each region, joined from those of several units."""
+    found: dict[tuple[str, int, str], RegionReport] = {}
+    for region in regions:
+        key = (region.path, region.line, region.kind)
+        found[key] = _join(found[key], region) if key in found else region
+    return [found[key] for key in sorted(found)]
+
+
+def _join(left: RegionReport, right: RegionReport) -> RegionReport:
+    captured: dict[tuple[str, int], CapturedFunction] = {}
+    for each in sorted([*left.captured, *right.captured], key=lambda one: (len(one.chain), one)):
+        captured.setdefault((each.path, each.line), each)
+    unresolved = tuple(sorted({*left.unresolved, *right.unresolved}))
+    return RegionReport(left.path, left.line, left.kind, tuple(sorted(captured.values())), unresolved)

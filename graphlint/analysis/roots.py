@@ -32,7 +32,7 @@ CAPTURING = frozenset(
 )
 REPLAYING = frozenset({"replay", "capture_launch", "cudagraph_mark_step_begin"})
 MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
-MOST_CALLERS = 40
+MOST_CALLERS = 12
 FILES_PER_NAME = 8
 DEEPEST_CALLER = 2
 
@@ -90,15 +90,11 @@ class Root:
     node: Def | ast.ClassDef | ast.Module
 
 
-def of_project(project: Project, declared: Sequence[ModuleFile] = ()) -> Iterator[Root]:
-    """The roots of all marked modules, and those among their callers in other files, in a fixed order."""
-    modules = {id(module): module for module in (*project.marked(), *declared)}
-    involved: dict[int, set[str]] = {}
-    for module in modules.values():
-        own = roots_of(module)
-        involved[id(module)] = {root.qualname for root in own}
-        yield from own
-    yield from _Callers(project, list(modules.values()), involved).find()
+def of_unit(project: Project, module: ModuleFile) -> Iterator[Root]:
+    """The roots of a marked or declared module, and those of its callers in other files, in a fixed order."""
+    own = roots_of(module)
+    yield from own
+    yield from _Callers(project, module, {root.qualname for root in own}).find()
 
 
 def roots_of(module: ModuleFile) -> list[Root]:
@@ -153,12 +149,10 @@ def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str]) -> set[str]:
 class _Callers:
     """Finds definitions in other files that import an involved one and use it: arguments come from there."""
 
-    def __init__(
-        self, project: Project, modules: Sequence[ModuleFile], involved: dict[int, set[str]]
-    ) -> None:
+    def __init__(self, project: Project, module: ModuleFile, involved: set[str]) -> None:
         self.project = project
-        self.involved = involved
-        self.pending = deque((module, name, 1) for module in modules for name in sorted(involved[id(module)]))
+        self.involved = {id(module): involved}
+        self.pending = deque((module, name, 1) for name in sorted(involved))
         self.left = MOST_CALLERS
 
     def find(self) -> Iterator[Root]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from graphlint.analysis.certainty import Certainty
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.config import Config
 
+_Key = tuple[str, int, int, str]
 _Step = TypeVar("_Step")
 _LEVELS = [Level.NOTE, Level.WARNING, Level.ERROR]
 _CONFIDENCES = [Confidence.POSSIBLE, Confidence.LIKELY, Confidence.DEFINITE]
@@ -26,7 +28,7 @@ class Rulebook:
         self.classes = [rule for rule in all_rules() if rule.subscribes and config.is_enabled(rule.code)]
         self._subscribers: dict[type[Event], list[Rule]] = {}
         self._rules: list[Rule] = []
-        self._found: dict[tuple[str, int, int, str], Finding] = {}
+        self._found: dict[_Key, Finding] = {}
 
     def begin(self, machine: Machine) -> None:
         """Start a root: rules keep what they learn for one root only."""
@@ -65,13 +67,25 @@ class Rulebook:
             chain,
             report.help,
         )
-        key = (place.path, place.line, finding.span.column, rule.code)
-        known = self._found.get(key)
-        if known is None or _rank(finding) > _rank(known):
-            self._found[key] = finding
+        _keep(self._found, finding)
 
     def findings(self) -> list[Finding]:
-        return sorted(self._found.values(), key=lambda finding: finding.sort_key)
+        return best_of(self._found.values())
+
+
+def best_of(findings: Iterable[Finding]) -> list[Finding]:
+    """The best finding of each code at each place, in order."""
+    found: dict[_Key, Finding] = {}
+    for finding in findings:
+        _keep(found, finding)
+    return sorted(found.values(), key=lambda finding: finding.sort_key)
+
+
+def _keep(found: dict[_Key, Finding], finding: Finding) -> None:
+    key = (finding.path, finding.span.line, finding.span.column, finding.code)
+    known = found.get(key)
+    if known is None or _rank(finding) > _rank(known):
+        found[key] = finding
 
 
 def _lower(order: list[_Step], one: _Step, other: _Step) -> _Step:

@@ -18,19 +18,16 @@ leaves out files so young that a later change could hide behind the clock's reso
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import os
 import shutil
-import tempfile
 import time
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from graphlint import __version__
+from graphlint.facts import cachefile
 from graphlint.facts import scan as scanner
 from graphlint.facts.inventory import Scanned
 from graphlint.facts.scan import FileScan
@@ -39,8 +36,6 @@ FILE_NAME = "facts.bin"
 _FORMAT = 1
 _KEPT_GENERATIONS = 5
 _RACY_NS = 2_000_000_000
-_CHECKSUM_SIZE = 16
-_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is graphlint's cache; it may be deleted.\n"
 
 
 class FactsCache:
@@ -98,10 +93,8 @@ class FactsCache:
         """Write the cache, less the scans that no run has used for some generations."""
         if not self._learned:
             return
-        with contextlib.suppress(OSError):
-            _prepare(self._folder)
-            _replace(self._folder / FILE_NAME, _pack(self._content()))
-            self._learned = False
+        cachefile.save(self._folder / FILE_NAME, _header(), self._content())
+        self._learned = False
 
     def _content(self) -> dict[str, Any]:
         numbers: dict[str, int] = {}
@@ -132,55 +125,15 @@ def _header() -> bytes:
     return f"graphlint facts {_FORMAT} {__version__} {scanner_hash}\n".encode()
 
 
-def _pack(content: dict[str, Any]) -> bytes:
-    payload = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
-    return _header() + _checksum(payload) + payload
-
-
-def _checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_CHECKSUM_SIZE).digest()
-
-
 def _load(path: Path) -> dict[str, Any]:
     empty: dict[str, Any] = {"generation": 0, "names": [], "scans": {}, "status": {}}
-    header = _header()
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return empty
-    start = len(header) + _CHECKSUM_SIZE
-    payload = data[start:]
-    if data[:start] != header + _checksum(payload):
-        return empty
-    # Behind a matching checksum stands what `_pack` wrote under this very header.
-    content: dict[str, Any] = json.loads(zlib.decompress(payload))
-    return content
-
-
-def _prepare(folder: Path) -> None:
-    """Make the folder, marked as a cache for backup programs and ignored by git."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in (("CACHEDIR.TAG", _TAG), (".gitignore", "*\n")):
-        if not (folder / name).exists():
-            _replace(folder / name, text.encode())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    return cachefile.load(path, _header()) or empty
 
 
 def clean(folder: Path) -> bool:
     """Remove a cache folder; False when there is none. A folder that is not a cache of ours is left alone."""
     try:
-        ours = (folder / "CACHEDIR.TAG").read_text() == _TAG and not folder.is_symlink()
+        ours = (folder / "CACHEDIR.TAG").read_text() == cachefile.TAG and not folder.is_symlink()
     except (OSError, ValueError):
         return False
     if ours:

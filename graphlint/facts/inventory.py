@@ -116,10 +116,11 @@ def scan_file(path: str, cache: FactsCache | None = None) -> Scanned:
 
 def default_jobs(size: int) -> int:
     """How many processes pay for scanning `size` bytes."""
-    return max(1, min(_processors(), size // _BYTES_PER_JOB))
+    return max(1, min(processors(), size // _BYTES_PER_JOB))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux has it

@@ -16,6 +16,7 @@ from graphlint.facts.modules import ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.scan import NOTHING, FileScan
 from graphlint.facts.source import Unreadable, parse
+from graphlint.facts.trace import Search, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Project:
         self._index = ModuleIndex(self._paths)
         self._modules: dict[str, ModuleFile | None] = {}
         self._problems: dict[str, Problem] = {}
+        self._trace = Trace()
 
     def _absolute(self, path: Path | str) -> str:
         return os.path.normpath(os.path.join(self._cwd, path))
@@ -85,6 +87,7 @@ class Project:
         return self._load(self._absolute(path))
 
     def _load(self, path: str) -> ModuleFile | None:
+        self._trace.files.add(path)
         if path not in self._modules:
             self._modules[path] = self._parse(path) if path in self._scanned else None
         return self._modules[path]
@@ -105,7 +108,9 @@ class Project:
 
     def module(self, dotted: str, importer: ModuleFile | None = None) -> ModuleFile | None:
         """The module that a dotted name means to `importer`, or None when the project has none."""
-        path = self._index.find(dotted, str(importer.path) if importer else "")
+        start = str(importer.path) if importer else ""
+        path = self._index.find(dotted, start)
+        self._trace.names[(dotted, start)] = path or ""
         return self._load(path) if path else None
 
     def submodule(self, dotted: str, name: str, importer: ModuleFile | None = None) -> ModuleFile | None:
@@ -123,15 +128,15 @@ class Project:
 
     def marked(self) -> list[ModuleFile]:
         """The modules of all files that hold a mark."""
-        return self._parse_all(path for path in self._paths if self._scanned[path].scan.marks)
+        return self._parse_all(self.marked_paths())
 
     def defining(self, name: str) -> list[ModuleFile]:
         """The modules of all files with a `def` or `class` of this name, at any depth."""
-        return self._parse_all(path for path in self._paths if name in self._scanned[path].scan.defines)
+        return self._parse_all(self._searched("defines", name))
 
     def writing(self, field: str) -> list[ModuleFile]:
         """The modules of all files that assign an attribute of this name."""
-        return self._parse_all(path for path in self._paths if field in self._scanned[path].scan.writes)
+        return self._parse_all(self._searched("writes", field))
 
     def mentioning(self, *names: str) -> list[ModuleFile]:
         """The modules of all files that hold any of the names as a whole word."""
@@ -142,8 +147,42 @@ class Project:
         return [Path(path) for path in self._mention_paths(names)]
 
     def _mention_paths(self, names: Iterable[str]) -> list[str]:
-        found = {position for name in names for position in self._mentions.of(name)}
-        return [self._paths[position] for position in sorted(found)]
+        found = {path for name in names for path in self._searched("mentions", name)}
+        return sorted(found, key=_path_order)
+
+    def _searched(self, kind: str, name: str) -> tuple[str, ...]:
+        if kind == "mentions":
+            found = tuple(self._paths[position] for position in self._mentions.of(name))
+        else:
+            found = tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
+        self._trace.searches[(kind, name)] = found
+        return found
+
+    # --- what has been asked ------------------------------------------------------------------------
+
+    def begin_trace(self) -> Trace:
+        """Record from now on what is asked of the project; the earlier record is done."""
+        self._trace = Trace()
+        return self._trace
+
+    def digests(self) -> dict[str, str]:
+        """The content hash of every file that could be read, in path order."""
+        return {path: self._scanned[path].digest.hex() for path in self._paths}
+
+    def marked_paths(self) -> list[str]:
+        """The files that hold a mark, in path order; nothing is parsed."""
+        return [path for path in self._paths if self._scanned[path].scan.marks]
+
+    def still_finds(self, search: Search, path: str) -> bool:
+        """Whether a search finds one file, answered from that file alone."""
+        kind, name = search
+        if kind == "mentions":
+            return bool(Mentions([_bytes_or_nothing(path)]).of(name))
+        return name in getattr(self._scanned[path].scan, kind)
+
+    def resolves_to(self, dotted: str, importer: str) -> str:
+        """The path that a dotted name means to the file `importer`; empty when there is none."""
+        return self._index.find(dotted, importer) or ""
 
     @cached_property
     def _mentions(self) -> Mentions:

@@ -138,7 +138,7 @@ def output(m: Machine, graph: Obj, place: Place, like: Tensor | None = None) -> 
 
 
 def unknown_step(m: Machine, place: Place) -> Tensor | None:
-    """A call right after `cudagraph_mark_step_begin()`: it replays, and its output lives until the next one."""
+    """A call after `cudagraph_mark_step_begin()`: it replays, its output lives until the next one."""
     if m.captures or m.memo.pop("marked-step", None) is None:
         return None
     key = ("step", id(place.node))

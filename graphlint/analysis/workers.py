@@ -1,0 +1,125 @@
+"""Running units, in several processes where that pays.
+
+Workers are forked before any thread starts: they share the scanned project without copying it, take
+units from a common queue (a pipe of numbers) and leave their results in a file of their own. Where
+forking is not to be had, or a worker dies, the units are run here: the results are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis import packing
+from graphlint.analysis.units import run_unit
+
+if TYPE_CHECKING:
+    from graphlint.config import Config
+    from graphlint.facts.project import Project
+
+STACK_BYTES = 512 * 1024 * 1024
+RECURSION_LIMIT = 40_000
+FEWEST_UNITS = 4  # below this a fork saves nothing
+_NUMBER_BYTES = 4
+
+
+def run_units(project: Project, config: Config, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
+    """The packed result of every unit, by path."""
+    if jobs < 2 or len(paths) < FEWEST_UNITS or not _can_fork():
+        return {path: _run(project, config, path) for path in paths}
+    done = _run_forked(project, config, paths, jobs)
+    for path in paths:
+        if path not in done:
+            done[path] = _run(project, config, path)
+    return done
+
+
+def _can_fork() -> bool:
+    return sys.platform.startswith("linux") and threading.active_count() == 1
+
+
+def _run(project: Project, config: Config, path: str) -> dict[str, Any]:
+    return with_deep_stack(lambda: packing.pack(run_unit(project, config, path)))
+
+
+def _run_forked(project: Project, config: Config, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
+    take, give = os.pipe()
+    os.write(give, b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(len(paths))))
+    os.close(give)
+    workers = [_fork(project, config, paths, take) for _ in range(jobs - 1)]
+    done = dict(_work(project, config, paths, take))
+    os.close(take)
+    for pid, name in workers:
+        done.update(_collect(pid, name))
+    return done
+
+
+def _work(project: Project, config: Config, paths: list[str], take: int) -> list[tuple[str, dict[str, Any]]]:
+    """Take units from the queue until it is empty."""
+    done = []
+    while number := os.read(take, _NUMBER_BYTES):
+        path = paths[int.from_bytes(number, "little")]
+        done.append((path, _run(project, config, path)))
+    return done
+
+
+def _fork(project: Project, config: Config, paths: list[str], take: int) -> tuple[int, str]:
+    handle, name = tempfile.mkstemp(prefix="graphlint-")
+    pid = os.fork()
+    if pid:
+        os.close(handle)
+        return pid, name
+    code = 1
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(_work(project, config, paths, take), file)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _collect(pid: int, name: str) -> dict[str, dict[str, Any]]:
+    """What a worker left; nothing when it died."""
+    try:
+        _, status = os.waitpid(pid, 0)
+        if status:
+            return {}
+        with open(name, encoding="utf-8") as file:
+            return dict(json.load(file))
+    except (OSError, ValueError):
+        return {}
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def with_deep_stack(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Abstract calls nest deeply: run on a thread with a large stack and a high recursion limit."""
+    results: list[dict[str, Any]] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            failures.append(error)
+
+    old_limit, old_size = sys.getrecursionlimit(), threading.stack_size()
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    threading.stack_size(STACK_BYTES)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(old_size)
+        sys.setrecursionlimit(old_limit)
+    if failures:
+        raise failures[0]
+    return results[0]
