@@ -222,7 +222,39 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
         if not _is_entry(name, node, called) and not is_declared(node):
             continue
         _assign_role(roles, name, node, methods, wanted)
+    _move_warmups(roles, methods)
     return roles
+
+
+def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> None:
+    """A method that only runs what is captured, and keeps and returns nothing, is a warm-up: it comes first."""
+    capturing = [name for name, (_, node) in methods.items() if text_of(node).captures]
+    captured = {c for name in capturing for r in _reach(methods, name) for c in _own_calls(methods[r][1])}
+    for name in [n for n in roles.step if n not in roles.replay]:
+        nodes = [methods[r][1] for r in _reach(methods, name)]
+        runs = any(_own_calls(node) & captured for node in nodes)
+        if runs and not any(synthesis.written_fields(node) for node in nodes) and not _gives(nodes[0]):
+            roles.step.remove(name)
+            roles.prepare.append(name)
+
+
+def _own_calls(node: Def) -> frozenset[str]:
+    """The names that a method calls on its first parameter."""
+    first = node.args.args[0].arg if node.args.args else ""
+    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return frozenset(
+        f.attr
+        for f in called
+        if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == first
+    )
+
+
+def _gives(node: Def) -> bool:
+    """Whether a method returns or yields a value."""
+    return any(
+        isinstance(part, (ast.Return, ast.Yield)) and part.value is not None
+        for part in generators.own_nodes(node)
+    )
 
 
 def _assign_role(

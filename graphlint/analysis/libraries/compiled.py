@@ -36,6 +36,8 @@ def _compile(call: Call) -> Value:
     target = call.get(0, "model")
     if target is None or (isinstance(target, Const) and target.value is None):
         return Partial(External("torch.compile"), (), dict(call.arguments.kwargs))
+    if call.flag(6, "disable"):
+        return target
     made = Obj("compiled", call.place)
     made.fields["wrapped"] = target
     made.fields["cudagraphs"] = uses_cudagraphs(call)
@@ -71,8 +73,11 @@ def uses_cudagraphs(call: Call) -> bool:
 def _call_compiled(call: Call) -> Value:
     """A compiled callable: cold the first time; with CUDA graphs its outputs live until its next call."""
     m, owner = call.m, call.this
-    warm = isinstance(owner.fields.get("warm"), Const) and owner.fields["warm"].value is True
-    data = {"warm": warm, "cudagraphs": owner.fields.get("cudagraphs"), "mode": owner.fields.get("mode")}
+    data = {
+        "warm": is_warm(owner),
+        "cudagraphs": owner.fields.get("cudagraphs"),
+        "mode": owner.fields.get("mode"),
+    }
     m.emit(Called(place=call.place, what="compiled", target=owner, arguments=call.arguments.all(), data=data))
     if not m.captures:
         m.heap.write(owner.fields, "warm", Const(True))
@@ -81,6 +86,12 @@ def _call_compiled(call: Call) -> Value:
     if isinstance(graph, Obj) and not m.captures:
         return _fresh_output(call, graph, value)
     return value
+
+
+def is_warm(owner: Obj) -> bool | None:
+    """Whether compiled or tuned code has run before; None when it ran on some of the ways here."""
+    warm = owner.fields.get("warm")
+    return warm.value is True if isinstance(warm, Const) else None
 
 
 def _run_quietly(call: Call, owner: Obj) -> Value:
@@ -196,6 +207,7 @@ def _launch(call: Call) -> Value:
             what="launch",
             target=kernel if isinstance(kernel, Value) else NONE,
             arguments=call.arguments.all(),
+            data={"tuned": _is_tuned(kernel), "warm": isinstance(kernel, Obj) and is_warm(kernel)},
         )
     )
     if isinstance(kernel, Obj) and not m.captures:
@@ -211,6 +223,11 @@ def _launch(call: Call) -> Value:
         if not tensor_ops.any_tensor(value):
             tensor_ops.host_use(m, call.node, value, "launch", call.frame)
     return NONE
+
+
+def _is_tuned(kernel: object) -> bool:
+    tuned = kernel.fields.get("tuned") if isinstance(kernel, Obj) else None
+    return isinstance(tuned, Const) and tuned.value is True
 
 
 def _constexpr_names(kernel: object) -> frozenset[str]:

@@ -1,0 +1,36 @@
+"""CG702: code is compiled or tuned during a capture, because it first runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called
+from graphlint.finding import Level
+from graphlint.rules.rule import Report, Rule
+
+WARM = "run it once with the same shapes before the capture"
+INNER = "compile it without CUDA graphs: `mode='max-autotune-no-cudagraphs'`"
+
+
+class ColdCompileInCapture(Rule):
+    code = "CG702"
+    name = "cold-compile-in-capture"
+    hazard = "jit-in-capture"
+    level = Level.ERROR
+    summary = "code is compiled or tuned during a capture, because it first runs there"
+    subscribes = (Called,)
+
+    def on(self, event: Called) -> Iterator[Report]:
+        capture = event.capture
+        if capture is None or capture.compiled or not isinstance(event.data, dict):
+            return
+        cold = event.data.get("warm") is False and not capture.facts.get("warmed")
+        if event.what == "compiled" and event.data.get("cudagraphs"):
+            message = "this compiled callable replays CUDA graphs of its own, which a capture cannot record"
+            yield Report(event.place, message, help=INNER)
+        elif event.what == "compiled" and cold:
+            message = "this compiled callable first runs here, and compiling it breaks the capture"
+            yield Report(event.place, message, help=WARM)
+        elif event.what == "launch" and event.data.get("tuned") and cold:
+            message = "this autotuned kernel is first launched here, and tuning it waits for the GPU"
+            yield Report(event.place, message, help=WARM)
