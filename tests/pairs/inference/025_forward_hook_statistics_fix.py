@@ -1,0 +1,39 @@
+"""Fixed form: the hook keeps the running maximum on the device."""
+
+import torch
+import torch.nn as nn
+
+
+class RangeObserver:
+    def __init__(self):
+        self.ranges: dict[str, float] = {}
+        self.device_ranges: dict[str, torch.Tensor] = {}
+
+    def hook(self, name: str):
+        self.device_ranges[name] = torch.zeros((), device="cuda")
+
+        def observe(module, args, output):
+            peak = output.abs().amax()
+            torch.maximum(self.device_ranges[name], peak, out=self.device_ranges[name])
+
+        return observe
+
+    def attach(self, model: nn.Module) -> None:
+        for name, module in model.named_modules():
+            if isinstance(module, nn.Linear):
+                module.register_forward_hook(self.hook(name))
+
+
+def calibrated_graph(width: int, batch: int):
+    model = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width)).cuda()
+    observer = RangeObserver()
+    observer.attach(model)
+    x = torch.zeros(batch, width, device="cuda")
+    with torch.no_grad():
+        for _ in range(2):
+            model(x)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = model(x)
+    return graph, x, y, observer
