@@ -60,6 +60,8 @@ def get(
         return _of_class(m, owner, name, frame)
     if isinstance(owner, Unknown):
         return _of_unknown(m, owner, name)
+    if isinstance(owner, Function) and name in m.fields_of(owner):
+        return _read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
     return _of_builtin(owner, name)
 
 
@@ -199,14 +201,18 @@ def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -
 
 def read_field(m: Machine, owner: Obj, name: str, place: Place) -> Value:
     """A field of an object; captured code's reads are remembered."""
-    value = owner.fields[name]
+    return _read_cell(m, owner.fields, name, place, owner)
+
+
+def _read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value) -> Value:
+    value = fields[name]
     if not isinstance(value, Value):
         return Unknown("internal")
     if m.captures:
-        m.note_read(owner.fields, name, value, place, owner, name)
-        value = m.tainted(owner.fields, name, value, place, owner, name)
+        m.note_read(fields, name, value, place, owner, name)
+        value = m.tainted(fields, name, value, place, owner, name)
     elif m.filled:
-        m.displaced(owner.fields, name, value, place, name)
+        m.displaced(fields, name, value, place, name)
     return m.refresh(value, place)
 
 
@@ -301,6 +307,8 @@ def put(
         stored(m, owner, m.env_of(owner.file).fields, name, value, place, augmented=augmented)
     elif isinstance(owner, Class):
         stored(m, owner, owner.info.values, name, value, place, augmented=augmented)
+    elif isinstance(owner, Function):
+        stored(m, owner, m.fields_of(owner), name, value, place, augmented=augmented)
     elif isinstance(owner, External):
         library.wrote_external(m, owner, name, value, place)
 

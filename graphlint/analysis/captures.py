@@ -54,6 +54,7 @@ def start(
     pool: Value | None = None,
     mode: str = "global",
     compiled: bool = False,
+    told: bool = True,
 ) -> Capture:
     """Open a capture on `stream` (the one that all captures without a stream share when None)."""
     m.clock += 1
@@ -71,7 +72,8 @@ def start(
     capture.facts["locks"] = parallel.held_locks(m)
     parallel.note_cuda_call(m)
     capture.keys = _keys(m)
-    m.emit(CaptureStarted(place=place, capture=capture))
+    if told:
+        m.emit(CaptureStarted(place=place, capture=capture))
     m.captures.append(capture)
     m.streams.append(capture.stream)
     return capture
@@ -129,7 +131,7 @@ def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
     return [graph for part in parts for graph in held_graphs(part, depth - 1)] if depth else []
 
 
-def end(m: Machine, place: Place) -> Capture | None:
+def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     """Close the innermost capture; its graph can be replayed from now on."""
     if not m.captures:
         return None
@@ -146,7 +148,8 @@ def end(m: Machine, place: Place) -> Capture | None:
     m.finished.append(capture)
     if not capture.compiled:
         _remember_filled(m, capture)
-    m.emit(CaptureEnded(place=place, capture=capture))
+    if told:
+        m.emit(CaptureEnded(place=place, capture=capture))
     return capture
 
 

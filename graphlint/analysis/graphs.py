@@ -57,6 +57,7 @@ class Write:
     value: Value
     augmented: bool = False
     conditional: bool = False
+    local: bool = False
     stamp: int = 0
 
 

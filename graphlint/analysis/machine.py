@@ -58,6 +58,7 @@ class Machine:
         self.project = project
         self.config = config
         self.listener = listener
+        self.told = listener
         self.heap = Heap()
         self.frames: list[Frame] = []
         self.captures: list[Capture] = []
@@ -80,6 +81,7 @@ class Machine:
         self.visits: dict[Any, int] = {}
         self.executed: dict[int, int] = {}
         self.nested: list[Function] = []
+        self.function_fields: dict[tuple[int, int], Fields] = {}
         self.threads: list[ThreadRun] = []
         self.running: list[ThreadRun] = []
         self.loaders: list[Obj] = []
@@ -162,20 +164,28 @@ class Machine:
         place: Place | None,
         *,
         augmented: bool = False,
+        local: bool = False,
     ) -> None:
         """Write a cell and remember where, so that a replay can blame the write."""
         self.heap.write(fields, key, value)
         if place is not None:
-            self.log_write(fields, key, value, place, augmented=augmented)
+            self.log_write(fields, key, value, place, augmented=augmented, local=local)
 
     def log_write(
-        self, fields: Fields, key: Any, value: Value, place: Place, *, augmented: bool = False
+        self,
+        fields: Fields,
+        key: Any,
+        value: Value,
+        place: Place,
+        *,
+        augmented: bool = False,
+        local: bool = False,
     ) -> None:
         """Note a write that has happened, for a replay to blame."""
         cell = (id(fields), key)
         conditional = bool(self.heap.journals) and any(not c.decided for c in self.frame.conditions)
         record = Write(
-            place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional
+            place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
         )
         filled = self.filled.get(cell)
         if filled is not None and filled.graph is not None:
@@ -256,6 +266,8 @@ class Machine:
     def _stamped(self, value: Tensor, place: Place) -> Tensor:
         graph = value.storage.graph
         assert graph is not None
+        if self.capture is not None and self.capture.graph is graph:
+            return value
         stamp = graph.fields.get("stamp", 0)
         if value.stamp == 0 and stamp:
             fresh = value.alias(ndim=value.ndim)
@@ -271,6 +283,31 @@ class Machine:
             return
         event = StaleRead(place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept)
         self.emit(event)
+
+    # compiled code
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether what runs now is the Python of compiled code."""
+        return self.listener is _deaf
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Run the Python of compiled code: nothing that happens in it is told."""
+        listener, self.listener = self.listener, _deaf
+        try:
+            yield
+        finally:
+            self.listener = listener
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Run Python that compiled code calls as it is."""
+        listener, self.listener = self.listener, self.told
+        try:
+            yield
+        finally:
+            self.listener = listener
 
     # running aside
 
@@ -288,12 +325,25 @@ class Machine:
             self.captures, self.streams, self.contexts = captures, streams, contexts
             self.meta_read = meta
 
+    def fields_of(self, function: Function) -> Fields:
+        """The attributes that the program set on a function object, bound or not."""
+        scope = function.env.fields if function.env is not None else {}
+        key = (id(function.node), id(scope) if function.env is not None else 0)
+        if key not in self.function_fields:
+            self.kept_alive.append(scope)
+            self.function_fields[key] = {}
+        return self.function_fields[key]
+
     def env_of(self, module: ModuleFile) -> Env:
         """The global names of a module, filled on demand."""
         env = self.module_envs.get(id(module))
         if env is None:
             env = self.module_envs[id(module)] = Env(module)
         return env
+
+
+def _deaf(event: Event) -> None:
+    """Listens to what happens in compiled code."""
 
 
 def _holds_output(values: Iterable[Value]) -> bool:

@@ -122,11 +122,22 @@ def _spread_aliases(module: ModuleFile) -> None:
             if binding.alias is not None and binding.alias.name in CAPTURING:
                 aliases.add(name)
             elif binding.kind == "assign" and isinstance(binding.node, ast.Assign):
-                if text_of(binding.node.value).captures:
-                    aliases.add(name)
+                aliases |= {name} if text_of(binding.node.value).captures else set()
+    switched = switches_cudagraphs(module)
     for _, node in module.functions():
         text = text_of(node)
         text.captures = text.captures or not aliases.isdisjoint(text.names)
+        text.compiles = text.compiles or (switched and "compile" in text.names)
+
+
+def switches_cudagraphs(module: ModuleFile) -> bool:
+    """Whether the body of a module turns the CUDA graphs of the compiler on for all of its code."""
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+            for target in statement.targets:
+                if ast.unparse(target).endswith("triton.cudagraphs"):
+                    return bool(statement.value.value)
+    return False
 
 
 def _body_holds(module: ModuleFile) -> bool:
@@ -205,9 +216,10 @@ def local_names(project: Project, file: ModuleFile, module: ModuleFile, name: st
     for node in ast.walk(file.tree):
         if isinstance(node, ast.ImportFrom):
             found |= _from_import(project, file, node, module, name)
-        elif isinstance(node, ast.Import):
-            if any(project.module(alias.name, file) is module for alias in node.names):
-                found.add(name)
+        elif isinstance(node, ast.Import) and any(
+            project.module(alias.name, file) is module for alias in node.names
+        ):
+            found.add(name)
     return found
 
 

@@ -125,7 +125,8 @@ def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) 
             env = env.parent
         if name not in env.fields:
             env = frame.env
-    m.write(env.fields, name, value, place if not m.captures or isinstance(value, Tensor) else None)
+    noted = place if not m.captures or isinstance(value, Tensor) else None
+    m.write(env.fields, name, value, noted, local=env is frame.env)
 
 
 def _unpack(m: Machine, targets: list[ast.expr], value: Value, frame: Frame, node: ast.AST) -> None:

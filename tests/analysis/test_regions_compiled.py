@@ -159,7 +159,7 @@ class Net(torch.nn.Module):
         return h + 1
 
 
-def main(batches):
+def main(batches: list[torch.Tensor]):
     net = Net().cuda()
     fast = torch.compile(net, mode="reduce-overhead")
     for batch in batches:
@@ -190,7 +190,7 @@ def fast(x):
     return CACHE["h"] + TABLE
 
 
-def main(batches):
+def main(batches: list[torch.Tensor]):
     for batch in batches:
         fast(batch).clone()
     print(CACHE["h"].sum(), TABLE.sum())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, captures, tensor_ops
+from graphlint.analysis import attributes, calls, captures, roots, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -57,6 +58,8 @@ def _own_graph(place: Place) -> Obj:
 
 def uses_cudagraphs(call: Call) -> bool:
     """Whether these arguments of `torch.compile` turn CUDA graphs on."""
+    if call.flag(6, "disable"):
+        return False
     if call.text(4, "mode") in CUDAGRAPH_MODES:
         return True
     if call.text(3, "backend") == "cudagraphs":
@@ -65,8 +68,12 @@ def uses_cudagraphs(call: Call) -> bool:
     if isinstance(options, Mapping):
         entry = options.fields.get(("const", "triton.cudagraphs"))
         return entry is not None and isinstance(entry[1], Const) and bool(entry[1].value)
+    if call.text(3, "backend", "inductor") != "inductor":
+        return False
     switched = call.m.memo.get("inductor-cudagraphs")
-    return isinstance(switched, Const) and bool(switched.value)
+    if isinstance(switched, Const):
+        return bool(switched.value)
+    return roots.switches_cudagraphs(call.frame.module)
 
 
 @model("compiled.__call__")
@@ -97,37 +104,47 @@ def is_warm(owner: Obj) -> bool | None:
 def _run_quietly(call: Call, owner: Obj) -> Value:
     """The result of the wrapped callable: inside, the compiler guards host values, so nothing is told."""
     m = call.m
-    listener, m.listener = m.listener, lambda event: None
     if owner.fields.get("cudagraphs") and not m.captures:
-        m.listener = listener
         return _record(call, owner)
-    try:
-        return calls.call(m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
-    finally:
-        m.listener = listener
+    with m.compiling():
+        return _run_wrapped(call, owner)
+
+
+def _run_wrapped(call: Call, owner: Obj) -> Value:
+    return calls.call(
+        call.m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place
+    )
 
 
 def _record(call: Call, owner: Obj) -> Value:
-    """The first call of a compiled callable with CUDA graphs records; only what it leaves behind matters."""
+    """A call of a compiled callable with CUDA graphs records; only what it leaves behind matters."""
     m, graph = call.m, owner.fields["graph"]
-    if graph.fields.get("record") is not None:
-        listener, m.listener = m.listener, lambda event: None
-        try:
-            return calls.call(m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
-        finally:
-            m.listener = listener
-    place = owner.site or call.place
-    captures.start(m, "torch.compile", place, graph, compiled=True)
+    is_first = graph.fields.get("record") is None
+    captures.start(m, "torch.compile", owner.site or call.place, graph, compiled=True, told=is_first)
     try:
-        return calls.call(m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+        with m.compiling():
+            return _run_wrapped(call, owner)
     finally:
-        captures.end(m, call.place)
+        captures.end(m, call.place, told=is_first)
 
 
 def _fresh_output(call: Call, graph: Obj, value: Value) -> Value:
     m = call.m
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    _stamp_left_behind(graph)
     return _output_like(call, graph, value)
+
+
+def _stamp_left_behind(graph: Obj) -> None:
+    """Tensors that this call stored in attributes, items or globals live until the next call, like outputs."""
+    record = graph.fields.get("record")
+    if not isinstance(record, Capture):
+        return
+    for write in (w for w in record.written.values() if not w.local):
+        for tensor in tensors_in(write.value, 2):
+            if tensor.storage.graph is graph and tensor.stamp == 0:
+                tensor.stamp = graph.fields["stamp"]
+                tensor.taken = tensor.kept = write.place
 
 
 def _output_like(call: Call, graph: Obj, value: Value, depth: int = 3) -> Value:
@@ -136,6 +153,11 @@ def _output_like(call: Call, graph: Obj, value: Value, depth: int = 3) -> Value:
         items = [_output_like(call, graph, item, depth - 1) for item in value.items]
         rest = _output_like(call, graph, value.rest, depth - 1) if value.rest is not None else None
         return Sequence_(items, value.kind, rest)
+    if isinstance(value, Mapping) and depth:
+        made = Mapping(value.site)
+        for key, (name, part) in value.fields.items():
+            made.fields[key] = (name, _output_like(call, graph, part, depth - 1))
+        return made
     if isinstance(value, (Const, Mapping, Obj)):
         return value
     return output(call.m, graph, call.place, value if isinstance(value, Tensor) else None)
@@ -271,7 +293,9 @@ def _register(call: Call, name: str, body: Value) -> Value:
 
 @model("custom-op.__call__")
 def _call_custom_op(call: Call) -> Value:
-    return calls.call(call.m, call.this.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
+    """The body of a custom operator is never compiled: what it does is told, also inside compiled code."""
+    with call.m.telling():
+        return _run_wrapped(call, call.this)
 
 
 @model("custom-op.register_fake", "custom-op.register_autograd", "torch.library.register_fake")

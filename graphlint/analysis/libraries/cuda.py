@@ -216,7 +216,15 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...]) -> Value:
         )
     finally:
         captures.end(call.m, call.place)
-    return made
+    return _in_place_of(call, target, made)
+
+
+def _in_place_of(call: Call, target: Value, made: Obj) -> Value:
+    """A module keeps its identity: its own `forward` is what replays from now on."""
+    if not isinstance(target, Obj) or not (isinstance(target.cls, str) or target.cls.is_module):
+        return made
+    call.m.heap.write(target.fields, "?forward", made)
+    return target
 
 
 @model("graphed.__call__")
@@ -244,11 +252,14 @@ def _is_capturing(call: Call) -> Value:
 @model(
     "torch.compiler.is_compiling",
     "torch._dynamo.is_compiling",
-    "torch.jit.is_scripting",
-    "torch.jit.is_tracing",
     "torch.compiler.is_dynamo_compiling",
 )
 def _is_compiling(call: Call) -> Value:
+    return TRUE if call.m.is_compiling else FALSE
+
+
+@model("torch.jit.is_scripting", "torch.jit.is_tracing")
+def _is_scripting(call: Call) -> Value:
     return FALSE
 
 
