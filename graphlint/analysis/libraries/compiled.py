@@ -111,9 +111,7 @@ def _run_quietly(call: Call, owner: Obj) -> Value:
 
 
 def _run_wrapped(call: Call, owner: Obj) -> Value:
-    return calls.call(
-        call.m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place
-    )
+    return calls.call(call.m, owner.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
 
 
 def _record(call: Call, owner: Obj) -> Value:
