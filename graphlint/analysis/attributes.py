@@ -38,7 +38,17 @@ PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "lazy
 
 
 class EnumMember(str):
-    """The value of an enum member: its qualified name."""
+    """The value of an enum member: its qualified name, its class and its own name."""
+
+    info: ClassInfo
+    member: str
+
+
+def enum_member(info: ClassInfo, name: str) -> Const:
+    """The member `name` of a project enum as a constant."""
+    value = EnumMember(f"{info.qualname}.{name}")
+    value.info, value.member = info, name
+    return Const(value)
 
 
 def get(
@@ -62,6 +72,8 @@ def get(
         return _of_unknown(m, owner, name)
     if isinstance(owner, Function) and name in m.fields_of(owner):
         return _read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
+    if isinstance(owner, Const) and isinstance(owner.value, EnumMember):
+        return _of_enum_member(m, owner, owner.value, name, frame.place(node))
     return _of_builtin(owner, name)
 
 
@@ -84,11 +96,23 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
     return value
 
 
+def _of_enum_member(m: Machine, owner: Const, value: EnumMember, name: str, place: Place) -> Value:
+    if name in ("name", "_name_"):
+        return Const(value.member)
+    if name in ("value", "_value_"):
+        written = value.info.attributes.get(value.member)
+        if isinstance(written, ast.Constant):
+            return Const(written.value)
+        return Host("any", Change.CONSTANT, ("enum", str(value), name))
+    found = value.info.find(name)
+    if found is not None:
+        info, node = found
+        method = functions.method_value(m, info, node, owner)
+        return calls.call(m, method, Arguments(), place.node, m.frame, place) if is_property(node) else method
+    return class_attribute(m, value.info, name) or External(f"enum.{name}", owner)
+
+
 def _of_builtin(owner: Value, name: str) -> Value:
-    if isinstance(owner, Const) and isinstance(owner.value, EnumMember):
-        if name in ("value", "name"):
-            return Host("any", Change.CONSTANT, ("enum", owner.value, name))
-        return External(f"enum.{name}", owner)
     if isinstance(owner, Sequence_):
         return External(f"builtins.{'list' if owner.kind != 'set' else 'set'}.{name}", owner)
     if isinstance(owner, Mapping):
@@ -151,7 +175,7 @@ def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
         if name not in cls.attributes or cls.attributes[name] is None:
             continue
         if cls.is_enum:
-            return Const(EnumMember(f"{cls.qualname}.{name}"))
+            return enum_member(cls, name)
         frame = functions.class_frame(m, cls)
         m.frames.append(frame)
         try:
@@ -227,6 +251,8 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         return functions.method_value(m, info, method, owner)
     if name == "__class__":
         return Class(owner.cls)
+    if name == "__dict__":
+        return External("object.__dict__", owner)
     value = class_attribute(m, owner.cls, name)
     return _through_instance(m, owner, value, place) if value is not None else None
 

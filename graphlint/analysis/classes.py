@@ -116,6 +116,12 @@ class ClassInfo:
         return any(name.rpartition(".")[2] in _ENUMS for name in self.externals())
 
     @property
+    def is_number_enum(self) -> bool:
+        """Whether members equal the numbers or texts that they stand for."""
+        mixed = ("IntEnum", "StrEnum", "IntFlag", "int", "str")
+        return any(name.rpartition(".")[2] in mixed for name in self.externals())
+
+    @property
     def is_record(self) -> bool:
         """Whether the constructor is made from annotated fields (dataclass, NamedTuple, pydantic)."""
         names = [name.rpartition(".")[2] for info in self.mro() for name in info.external_bases]

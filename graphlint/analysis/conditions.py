@@ -120,17 +120,31 @@ def equal(left: Value, right: Value) -> bool | None:
     for a in alternatives(left):
         for b in alternatives(right):
             if isinstance(a, Const) and isinstance(b, Const):
-                answers.add(bool(a.value == b.value))
+                answers.add(_equal_constants(a.value, b.value))
             else:
                 ids = identity_of(a), identity_of(b)
                 answers.add(True if ids[0] is not None and ids[0] == ids[1] else _certainly_unequal(a, b))
     return answers.pop() if len(answers) == 1 else None
 
 
+def _equal_constants(left: object, right: object) -> bool | None:
+    from graphlint.analysis.attributes import EnumMember
+
+    if isinstance(left, EnumMember) is not isinstance(right, EnumMember):
+        member = left if isinstance(left, EnumMember) else right
+        assert isinstance(member, EnumMember)
+        return None if member.info.is_number_enum else False
+    return bool(left == right)
+
+
 def _certainly_unequal(left: Value, right: Value) -> bool | None:
-    """False (not equal) for a None against a number or object, else unknown."""
+    """False (not equal) for a constant against an object or container, None against anything known."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, Const) and one.value is None and not isinstance(other, (Unknown, Const)):
+        if not isinstance(one, Const) or isinstance(other, (Unknown, Const)):
+            continue
+        if one.value is None or isinstance(other, (Class, Function, Sequence_, Mapping)):
+            return False
+        if isinstance(other, Obj) and not isinstance(other.cls, str) and other.cls.find("__eq__") is None:
             return False
     return None
 

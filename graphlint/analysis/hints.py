@@ -22,6 +22,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    alternatives,
     change_of,
     join_all,
 )
@@ -179,9 +180,21 @@ def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change
         return Sequence_((), SEQUENCES[base], value_of(m, inner[0], module, change, place), change)
     if base in MAPPINGS:
         return _mapping(value_of(m, inner[-1], module, change, place), place)
+    if base == "Callable" and len(inner) == 2:
+        return _callable(m, inner[1], module, change, place)
     if base == "Literal":
         return Host("str", change)
     return _named(m, node.value, module, change, place)
+
+
+def _callable(m: Machine, result: ast.expr, module: ModuleFile, change: Change, place: Place) -> Value:
+    """A callable that is passed in: not known itself, but its result may be an instance of the project's."""
+    returns = value_of(m, result, module, change, place)
+    if not all(isinstance(p, Obj) and isinstance(p.cls, ClassInfo) for p in alternatives(returns)):
+        return Unknown("a callable that is passed in", change)
+    made = Obj("typed-callable", place)
+    made.fields["returns"] = returns
+    return made
 
 
 def _tuple(m: Machine, inner: list[ast.expr], module: ModuleFile, change: Change, place: Place) -> Value:

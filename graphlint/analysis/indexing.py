@@ -50,6 +50,8 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
         return _mapping_item(m, owner, index, node, frame)
     if isinstance(owner, Obj):
         return _object_item(m, owner, index, node, frame)
+    if isinstance(owner, Class) and owner.info.is_enum and isinstance(index, Const):
+        return attributes.class_attribute(m, owner.info, str(index.value)) or Host("any", Change.CONFIG)
     if isinstance(owner, Class) and owner.info.is_enum:
         return Host("any", Change.CONFIG)
     if isinstance(owner, (Class, External)):

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    attributes,
     conditions,
     expressions,
     generators,
@@ -20,6 +21,7 @@ from graphlint.analysis.frames import Frame, Loop
 from graphlint.analysis.values import (
     Cell,
     Change,
+    Class,
     Const,
     Host,
     Mapping,
@@ -55,6 +57,9 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
         return (), join_all(part for v in value.values for part in _flat(elements_of(m, v)))
     if isinstance(value, Obj):
         return _object_elements(m, value)
+    if isinstance(value, Class) and value.info.is_enum:
+        members = [name for name, default in value.info.attributes.items() if default is not None]
+        return tuple(attributes.enum_member(value.info, name) for name in members), None
     if isinstance(value, Const) and isinstance(value.value, str):
         return (), Host("str", Change.CONSTANT)
     return (), Unknown("element", change_of(value))

@@ -14,6 +14,7 @@ from graphlint.analysis import (
     functions,
     indexing,
     loops,
+    matching,
     names,
     roots,
 )
@@ -341,22 +342,7 @@ def _nonlocal(m: Machine, node: ast.Nonlocal, frame: Frame) -> None:
 
 
 def _match(m: Machine, node: ast.Match, frame: Frame) -> None:
-    subject = expressions.evaluate(m, node.subject, frame)
-    arms = [lambda case=case: _case(m, node, case, subject, frame) for case in node.cases]
-    fork(m, frame, [*arms, lambda: None])
-
-
-def _case(m: Machine, node: ast.Match, case: ast.match_case, subject: Value, frame: Frame) -> None:
-    if isinstance(case.pattern, ast.MatchValue):
-        answer = conditions.equal(subject, expressions.evaluate(m, case.pattern.value, frame))
-        if answer is False:
-            frame.reachable = False
-            return
-    for name in (n.name for n in ast.walk(case.pattern) if isinstance(n, ast.MatchAs) and n.name):
-        m.heap.write(frame.env.fields, name, Unknown("match"))
-    if case.guard is not None:
-        expressions.evaluate(m, case.guard, frame)
-    _run_under(m, node.subject, subject, True, False, case.body, frame)
+    matching.run(m, node, frame)
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Machine, Any, Frame], None]] = {
