@@ -139,7 +139,7 @@ def _of_module(m: Machine, owner: Module, name: str, place: Place) -> Value:
 
 def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
     info = owner.info
-    found = info.find(name)
+    found = _method(info, name)
     if found is not None:
         where, node = found
         return functions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
@@ -152,6 +152,17 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
     if external is not None:
         return External(f"{external}.{name}", owner)
     return Unknown(f"attribute `{name}` of class `{info.name}`")
+
+
+def _method(info: ClassInfo, name: str) -> tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef] | None:
+    """The method `name`, unless the program assigned something else to a nearer class since."""
+    found = info.find(name)
+    for cls in info.mro() if found is not None else ():
+        if name in cls.values:
+            return None
+        if found is not None and cls is found[0]:
+            break
+    return found
 
 
 def _is_bound(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -242,7 +253,7 @@ def _read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value
 
 def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place) -> Value | None:
     assert isinstance(owner.cls, ClassInfo)
-    found = owner.cls.find(name)
+    found = _method(owner.cls, name)
     if found is not None:
         info, method = found
         if is_property(method):

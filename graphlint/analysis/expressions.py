@@ -12,6 +12,7 @@ from graphlint.analysis import (
     calls,
     conditions,
     functions,
+    generators,
     indexing,
     loops,
     names,
@@ -30,6 +31,7 @@ from graphlint.analysis.values import (
     Const,
     Host,
     Mapping,
+    Obj,
     Sequence_,
     SliceValue,
     Tensor,
@@ -372,12 +374,26 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
 
 def _joined_text(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
     parts: list[Value] = []
+    texts: list[str | None] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             value = evaluate(m, part.value, frame)
             tensor_ops.formatted(m, part.value, value, frame, "f-string")
             parts.append(value)
-    return derived("text", *parts, kind="str") if parts else Host("str", Change.CONSTANT)
+            texts.append(_plain_text(part, value))
+        else:
+            texts.append(part.value if isinstance(part, ast.Constant) else None)
+    known = [text for text in texts if text is not None]
+    if len(known) == len(texts):
+        return Const("".join(known), frozenset().union(*map(cells_of, parts)))
+    return derived("text", *parts, kind="str")
+
+
+def _plain_text(part: ast.FormattedValue, value: Value) -> str | None:
+    """How a known text or integer looks in an f-string that says nothing about its format."""
+    if part.format_spec is not None or part.conversion != -1 or not isinstance(value, Const):
+        return None
+    return str(value.value) if type(value.value) in (str, int) else None
 
 
 def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:
@@ -426,12 +442,17 @@ def _yield(m: Machine, node: ast.Yield, frame: Frame) -> Value:
 
 
 def _yield_from(m: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
-    known, rest = loops.elements_of(m, evaluate(m, node.value, frame))
-    for value in (*known, *([rest] if rest is not None else [])):
+    def forward(value: Value) -> Value:
         frame.yielded.append(value)
-        if frame.on_yield is not None:
-            frame.on_yield(value)
-    return Unknown("yield from")
+        return frame.on_yield(value) if frame.on_yield is not None else Unknown("sent value")
+
+    source = evaluate(m, node.value, frame)
+    if isinstance(source, Obj) and source.cls == "generator" and generators.is_project(source):
+        return generators.delegate(m, source, forward)
+    known, rest = loops.elements_of(m, source)
+    for value in (*known, *([rest] if rest is not None else [])):
+        forward(value)
+    return NONE
 
 
 _HANDLERS: dict[type[ast.expr], Callable[[Machine, Any, Frame], Value]] = {

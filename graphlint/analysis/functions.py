@@ -236,7 +236,7 @@ def _rejoin(m: Machine, frame: Frame) -> None:
 
 def run_generator(
     m: Machine, function: Function, env: Env, place: Place, on_yield: Callable[[Value], Value]
-) -> list[Value]:
+) -> Frame:
     """Run a generator's body to its end; `on_yield` runs in the consumer at each yield."""
     frame = Frame(function.module, env, function.qualname, function, place)
     frame.on_yield = on_yield
@@ -248,7 +248,7 @@ def run_generator(
         _rejoin(m, frame)
     finally:
         m.frames.pop()
-    return frame.yielded
+    return frame
 
 
 def call_method(m: Machine, owner: Obj, name: str, args: Sequence[Value]) -> Value:

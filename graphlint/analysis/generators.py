@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import functions, statements
@@ -69,10 +70,20 @@ def run_body(m: Machine, value: Obj, node: ast.For | ast.AsyncFor, frame: Frame)
 
 def drive(m: Machine, value: Obj, on_yield: object) -> list[Value]:
     """Run a generator to its end and return what it yielded."""
+    assert callable(on_yield)
+    return _run(m, value, on_yield).yielded
+
+
+def delegate(m: Machine, value: Obj, on_yield: Callable[[Value], Value]) -> Value:
+    """`yield from value`: what it yields goes to the consumer; the result is what it returns."""
+    returned = _run(m, value, on_yield).returned
+    return join_all(returned) if returned else NONE
+
+
+def _run(m: Machine, value: Obj, on_yield: Callable[[Value], Value]) -> Frame:
     env = value.fields["env"]
     fresh = Env(env.module, env.parent)
     fresh.fields.update(env.fields)
-    assert callable(on_yield)
     return functions.run_generator(m, value.fields["function"], fresh, value.fields["call"], on_yield)
 
 

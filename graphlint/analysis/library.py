@@ -9,7 +9,19 @@ from graphlint.analysis import tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import ambient, builtin, compiled, cuda, nn, optim, stdlib, tensors, threads, warp
+from graphlint.analysis.libraries import (
+    ambient,
+    builtin,
+    callables,
+    compiled,
+    cuda,
+    nn,
+    optim,
+    stdlib,
+    tensors,
+    threads,
+    warp,
+)
 from graphlint.analysis.libraries.registry import MODELS, Call
 from graphlint.analysis.values import (
     FALSE,
@@ -31,7 +43,7 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-__all__ = ["ambient", "builtin", "compiled", "cuda", "nn", "optim", "stdlib", "threads", "warp"]
+__all__ = ["ambient", "builtin", "callables", "compiled", "cuda", "nn", "optim", "stdlib", "threads", "warp"]
 
 # Libraries whose calls count as followed although they have no model: they are known to be host code.
 HOST_LIBRARIES = frozenset(

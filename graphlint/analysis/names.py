@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, conditions, expressions, functions, statements
+from graphlint.analysis import attributes, conditions, expressions, functions, registration, statements
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     Env,
@@ -80,6 +80,9 @@ def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
             value = _evaluate_global(m, module, name, env)
             if value is not None:
                 env.fields[name] = value
+                if registration.is_filled_later(value):
+                    registration.fill(m, module, name)
+                    value = env.fields[name]
         return value
     finally:
         m.evaluating.discard(key)

@@ -138,7 +138,7 @@ def _enumerate(call: Call) -> Value:
     return loops.enumerated(call.m, iterable or Unknown("iterable"), call.get(1, "start") or Const(0))
 
 
-@model("builtins.zip", "itertools.product")
+@model("builtins.zip", "itertools.product", "itertools.zip_longest")
 def _zip(call: Call) -> Value:
     return loops.zipped(call.m, tuple(call.args))
 
@@ -159,6 +159,7 @@ def _sorted(call: Call) -> Value:
     held = [t for v in (*known, *([rest] if rest else [])) for t in tensors_in(v, 0)]
     if held and "key" not in call.arguments.kwargs:
         _scalar(call, "builtins.sorted", held[0], "sorted")
+    _run_key(call, [*known, *([rest] if rest is not None else [])])
     reverse = call.arguments.kwargs.get("reverse")
     down = isinstance(reverse, Const) and bool(reverse.value)
     known = _in_order(known, down) if rest is None else known
@@ -171,6 +172,16 @@ def _sorted(call: Call) -> Value:
     order = "" if unknown or keyed else "descending" if down else "ascending"
     orders.note(call.m, made, order)
     return NONE if target is not None else made
+
+
+def _run_key(call: Call, values: list[Value]) -> None:
+    """`key=function` is called for the elements, and its results are compared on the host."""
+    key = call.arguments.kwargs.get("key")
+    if key is None or not values or (isinstance(key, Const) and key.value is None):
+        return
+    result = calls.call(call.m, key, Arguments([join_all(values)]), call.node, call.frame, call.place)
+    for tensor in tensors_in(result, 1):
+        _scalar(call, call.name, tensor, call.name.rpartition(".")[2])
 
 
 def _in_order(known: tuple[Value, ...], down: bool) -> tuple[Value, ...]:
@@ -251,6 +262,7 @@ def _extreme(call: Call) -> Value:
         known, rest = loops.elements_of(call.m, values[0])
         values = [*known, *([rest] if rest is not None else [])]
     tensors = [v for v in values if isinstance(v, Tensor)]
+    _run_key(call, values)
     if tensors and (len(values) > 1 or call.args[:1] == values[:1]) and "key" not in call.arguments.kwargs:
         _scalar(call, call.name, tensors[0], call.name.rpartition(".")[2])
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, (int, float))]

@@ -85,7 +85,6 @@ def _identity(call: Call) -> Value:
     "typing.overload",
     "typing.runtime_checkable",
     "dataclasses.dataclass",
-    "functools.singledispatch",
     "torch.jit.export",
     "functools.total_ordering",
     "atexit.register",
@@ -371,7 +370,7 @@ def _send(call: Call) -> Value:
     return value
 
 
-@model("operator.attrgetter", "operator.itemgetter", "types.SimpleNamespace", "argparse.Namespace")
+@model("types.SimpleNamespace", "argparse.Namespace")
 def _namespace(call: Call) -> Value:
     made = Obj(call.name, call.place)
     made.fields.update(call.arguments.kwargs)
