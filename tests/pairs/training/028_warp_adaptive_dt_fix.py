@@ -1,0 +1,48 @@
+"""The time step is adapted between frames, in an array that the captured kernel reads."""
+
+import warp as wp
+
+
+@wp.kernel
+def integrate(x: wp.array(dtype=float), v: wp.array(dtype=float), dt: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] + v[i] * dt[0]
+
+
+class Example:
+    def __init__(self, n, fps=60):
+        self.n = n
+        self.dt = wp.full(1, 1.0 / fps, dtype=float, device="cuda")
+        self.size = 1.0 / fps
+        self.x = wp.zeros(n, dtype=float, device="cuda")
+        self.v = wp.ones(n, dtype=float, device="cuda")
+        self.graph = None
+        self.capture()
+
+    def simulate(self):
+        wp.launch(integrate, dim=self.n, inputs=[self.x, self.v, self.dt], device="cuda")
+
+    def capture(self):
+        wp.load_module(device="cuda")
+        with wp.ScopedCapture(device="cuda") as capture:
+            self.simulate()
+        self.graph = capture.graph
+
+    def slow_down(self, factor):
+        self.size *= factor
+        self.dt.fill_(self.size)
+
+    def step(self):
+        if self.graph:
+            wp.capture_launch(self.graph)
+        else:
+            self.simulate()
+
+
+def main(frames):
+    example = Example(256)
+    for frame in range(frames):
+        if frame % 100 == 99:
+            example.slow_down(0.5)
+        example.step()
+    return example.x.numpy()
