@@ -1,5 +1,5 @@
-"""The whole step is captured, optimizer included; the warm-up schedule writes a float learning rate into the
-parameter groups and every replay goes on with the rate of the capture."""
+"""The whole step is captured, optimizer included; the warm-up schedule writes a float learning rate into
+the parameter groups and every replay goes on with the rate of the capture."""
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
-"""A cosine schedule is stepped once per replay, but the captured optimizer took its rate as a Python float."""
+"""A cosine schedule is stepped once per replay, but the captured optimizer took its rate as a Python
+float."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""A cosine schedule is stepped once per replay, and writes the rate in place: it is a
-tensor on the device."""
+"""A cosine schedule is stepped once per replay, and writes the rate in place: it is a tensor on the
+device."""
 
 import torch
 from torch import nn

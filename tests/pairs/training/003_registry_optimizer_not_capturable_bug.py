@@ -1,5 +1,5 @@
-"""The optimizer comes from a registry of partials; the entry that the configuration picks keeps its step count
-on the host, and step() refuses to be captured."""
+"""The optimizer comes from a registry of partials; the entry that the configuration picks keeps its step
+count on the host, and step() refuses to be captured."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,5 +1,5 @@
-"""The optimizer comes from a registry of partials; the entry that the configuration picks keeps its step count
-on the device."""
+"""The optimizer comes from a registry of partials; the entry that the configuration picks keeps its step
+count on the device."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,5 +1,5 @@
-"""Gradients left by the warm-up are present at the capture: the recorded backward accumulates, so each replay
-adds to the gradient of all replays before it."""
+"""Gradients left by the warm-up are present at the capture: the recorded backward accumulates, so each
+replay adds to the gradient of all replays before it."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""The dropout rate is lowered from epoch to epoch by writing the module's `p`; the captured kernels keep the
-rate of the first epoch."""
+"""The dropout rate is lowered from epoch to epoch by writing the module's `p`; the captured kernels keep
+the rate of the first epoch."""
 
 import torch
 from torch import nn

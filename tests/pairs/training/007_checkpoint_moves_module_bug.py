@@ -1,5 +1,5 @@
-"""Saving a checkpoint moves the model to the host and back, which gives every parameter new memory; the graph
-goes on training on the old one."""
+"""Saving a checkpoint moves the model to the host and back, which gives every parameter new memory; the
+graph goes on training on the old one."""
 
 import io
 

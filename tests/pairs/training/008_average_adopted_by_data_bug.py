@@ -1,5 +1,5 @@
-"""Every few hundred steps training goes on from the averaged weights, which are installed through `.data`; the
-captured step keeps updating and reading the memory from before."""
+"""Every few hundred steps training goes on from the averaged weights, which are installed through `.data`;
+the captured step keeps updating and reading the memory from before."""
 
 import torch
 from torch import nn

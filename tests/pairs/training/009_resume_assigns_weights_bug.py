@@ -1,5 +1,5 @@
-"""Rolling back to the best checkpoint installs its tensors (`assign=True`); the graph was captured on the ones
-that are thrown away."""
+"""Rolling back to the best checkpoint installs its tensors (`assign=True`); the graph was captured on the
+ones that are thrown away."""
 
 import copy
 

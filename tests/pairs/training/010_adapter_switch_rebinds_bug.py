@@ -1,5 +1,5 @@
-"""An adapter layer merges the active LoRA pair into one effective weight outside the graph. Switching adapters
-builds a new merged tensor, and the captured forward keeps the old one."""
+"""An adapter layer merges the active LoRA pair into one effective weight outside the graph. Switching
+adapters builds a new merged tensor, and the captured forward keeps the old one."""
 
 import torch
 from torch import nn

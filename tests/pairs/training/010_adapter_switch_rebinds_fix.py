@@ -1,5 +1,5 @@
-"""An adapter layer merges the active LoRA pair into one effective weight outside the graph. Switching adapters
-writes the merged values into the tensor that was captured."""
+"""An adapter layer merges the active LoRA pair into one effective weight outside the graph. Switching
+adapters writes the merged values into the tensor that was captured."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""Both views of a contrastive pair go through one graphed tower before the backward; the second call overwrites
-the output and the saved activations of the first."""
+"""Both views of a contrastive pair go through one graphed tower before the backward; the second call
+overwrites the output and the saved activations of the first."""
 
 import torch
 from torch import nn

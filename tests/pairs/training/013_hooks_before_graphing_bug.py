@@ -1,5 +1,5 @@
-"""Activation statistics are collected by forward hooks that are registered before the module is graphed, which
-make_graphed_callables refuses."""
+"""Activation statistics are collected by forward hooks that are registered before the module is graphed,
+which make_graphed_callables refuses."""
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
-"""Activation statistics are collected by forward hooks that are registered after the module has been graphed."""
+"""Activation statistics are collected by forward hooks that are registered after the module has been
+graphed."""
 
 import torch
 from torch import nn

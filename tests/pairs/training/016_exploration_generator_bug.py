@@ -1,5 +1,5 @@
-"""Exploration noise has a generator of its own, so that it does not disturb the other random numbers; the graph
-does not know that generator and the capture fails."""
+"""Exploration noise has a generator of its own, so that it does not disturb the other random numbers; the
+graph does not know that generator and the capture fails."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""The weight of the KL term is annealed by a callback that sets a float on the settings object; the captured
-multiplication keeps the weight of the first step."""
+"""The weight of the KL term is annealed by a callback that sets a float on the settings object; the
+captured multiplication keeps the weight of the first step."""
 
 from dataclasses import dataclass
 

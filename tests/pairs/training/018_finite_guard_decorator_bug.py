@@ -1,5 +1,5 @@
-"""A debugging decorator checks what every loss function returns and raises on a NaN: a branch on a device value
-that is reached from the captured step."""
+"""A debugging decorator checks what every loss function returns and raises on a NaN: a branch on a device
+value that is reached from the captured step."""
 
 import functools
 

@@ -1,4 +1,5 @@
-"""A debugging decorator counts on the device how often a loss function returned something that is not finite."""
+"""A debugging decorator counts on the device how often a loss function returned something that is not
+finite."""
 
 import functools
 

@@ -1,4 +1,5 @@
-"""The policy loss builds a Normal inside the captured update; its constructor validates the scale on the host."""
+"""The policy loss builds a Normal inside the captured update; its constructor validates the scale on the
+host."""
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
-"""A rigid body step solves with the mass matrix; the solver reads the status of the factorization on the host."""
+"""A rigid body step solves with the mass matrix; the solver reads the status of the factorization on the
+host."""
 
 import torch
 

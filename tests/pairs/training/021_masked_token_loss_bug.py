@@ -1,5 +1,5 @@
-"""A masked language model averages the loss over the selected tokens only by indexing with the mask: the number
-of rows depends on device data."""
+"""A masked language model averages the loss over the selected tokens only by indexing with the mask: the
+number of rows depends on device data."""
 
 import torch
 from torch import nn

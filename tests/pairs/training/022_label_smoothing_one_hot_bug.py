@@ -1,4 +1,5 @@
-"""Smoothed targets are built with one_hot without the number of classes, which is then read from the labels."""
+"""Smoothed targets are built with one_hot without the number of classes, which is then read from the
+labels."""
 
 from functools import partial
 

@@ -1,4 +1,5 @@
-"""The loss builds its class weights from a Python list inside the captured step: a copy from pageable memory."""
+"""The loss builds its class weights from a Python list inside the captured step: a copy from pageable
+memory."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""A positional table is a plain attribute, so `.cuda()` on the module leaves it on the host and each forward moves
-the rows that it needs."""
+"""A positional table is a plain attribute, so `.cuda()` on the module leaves it on the host and each
+forward moves the rows that it needs."""
 
 import math
 

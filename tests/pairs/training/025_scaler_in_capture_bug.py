@@ -1,5 +1,5 @@
-"""Mixed precision with a GradScaler: unscaling and stepping are part of the captured iteration, and step() reads
-on the host whether an infinity was found."""
+"""Mixed precision with a GradScaler: unscaling and stepping are part of the captured iteration, and step()
+reads on the host whether an infinity was found."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""Mixed precision with a GradScaler: the captured iteration ends with the backward; unscaling and stepping follow
-the replay."""
+"""Mixed precision with a GradScaler: the captured iteration ends with the backward; unscaling and stepping
+follow the replay."""
 
 import torch
 from torch import nn

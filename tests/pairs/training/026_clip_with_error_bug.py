@@ -1,4 +1,5 @@
-"""Gradient clipping is configured through a partial; with error_if_nonfinite it looks at the norm on the host."""
+"""Gradient clipping is configured through a partial; with error_if_nonfinite it looks at the norm on the
+host."""
 
 from functools import partial
 

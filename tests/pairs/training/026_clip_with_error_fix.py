@@ -1,4 +1,5 @@
-"""Gradient clipping is configured through a partial; without error_if_nonfinite it never looks at the norm."""
+"""Gradient clipping is configured through a partial; without error_if_nonfinite it never looks at the
+norm."""
 
 from functools import partial
 

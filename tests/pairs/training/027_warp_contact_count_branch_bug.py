@@ -1,5 +1,5 @@
-"""A simulation skips its contact solver when there are no contacts; the count is read back between capture_begin
-and capture_end."""
+"""A simulation skips its contact solver when there are no contacts; the count is read back between
+capture_begin and capture_end."""
 
 import warp as wp
 

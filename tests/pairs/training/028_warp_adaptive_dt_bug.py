@@ -19,9 +19,8 @@ class Example:
         self.capture()
 
     def simulate(self):
-        wp.launch(
-            integrate, dim=self.n, inputs=[self.x, self.v, self.dt], device="cuda"
-        )  # HAZARD: frozen-scalar
+        inputs = [self.x, self.v, self.dt]
+        wp.launch(integrate, dim=self.n, inputs=inputs, device="cuda")  # HAZARD: frozen-scalar
 
     def capture(self):
         wp.load_module(device="cuda")

@@ -20,7 +20,8 @@ class Example:
         self.capture()
 
     def simulate(self):
-        wp.launch(integrate, dim=self.n, inputs=[self.x, self.v, self.dt], device="cuda")
+        inputs = [self.x, self.v, self.dt]
+        wp.launch(integrate, dim=self.n, inputs=inputs, device="cuda")
 
     def capture(self):
         wp.load_module(device="cuda")

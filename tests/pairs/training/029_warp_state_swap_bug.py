@@ -1,5 +1,5 @@
-"""Two states are swapped after every frame in Python, while the graph goes on reading the first and writing the
-second."""
+"""Two states are swapped after every frame in Python, while the graph goes on reading the first and writing
+the second."""
 
 import warp as wp
 

@@ -1,5 +1,5 @@
-"""The target network runs on a stream of its own inside the capture; that stream never waits for the capturing
-one and is never waited for."""
+"""The target network runs on a stream of its own inside the capture; that stream never waits for the
+capturing one and is never waited for."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""The target network runs on a stream of its own inside the capture; it is forked from the capturing
-stream and joined again."""
+"""The target network runs on a stream of its own inside the capture; it is forked from the capturing stream
+and joined again."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""A rollout collector stores transitions whose action and value are views of the graph's one output, so that all
-entries show the last step."""
+"""A rollout collector stores transitions whose action and value are views of the graph's one output, so
+that all entries show the last step."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""A TD error needs the values of two observations from one network compiled with reduce-overhead; the first value
-is cloned before the second call."""
+"""A TD error needs the values of two observations from one network compiled with reduce-overhead; the first
+value is cloned before the second call."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""A causal mask comes from an lru_cache. The warm-up runs a shorter sequence, so the mask of the real length is made
-inside the capture, in the graph's memory, and the eager evaluation finds it in the cache."""
+"""A causal mask comes from an lru_cache. The warm-up runs a shorter sequence, so the mask of the real
+length is made inside the capture, in the graph's memory, and the eager evaluation finds it in the cache."""
 
 import functools
 

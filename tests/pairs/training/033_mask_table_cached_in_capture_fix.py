@@ -1,5 +1,5 @@
-"""A causal mask comes from an lru_cache. The warm-up runs the sequence length of the capture, so the cache is filled
-before."""
+"""A causal mask comes from an lru_cache. The warm-up runs the sequence length of the capture, so the cache
+is filled before."""
 
 import functools
 

@@ -1,4 +1,5 @@
-"""The momentum of all batch-norm layers decays with the epochs; the captured normalization keeps the first one."""
+"""The momentum of all batch-norm layers decays with the epochs; the captured normalization keeps the first
+one."""
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
-"""The momentum of all batch-norm layers decays with the epochs; it lives in a tensor that the captured code reads."""
+"""The momentum of all batch-norm layers decays with the epochs; it lives in a tensor that the captured code
+reads."""
 
 import torch
 from torch import nn

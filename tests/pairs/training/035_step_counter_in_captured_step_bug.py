@@ -1,5 +1,5 @@
-"""The step counts itself and the loop saves every hundred steps by that count; replays do not run Python, so the
-count stays where the capture left it."""
+"""The step counts itself and the loop saves every hundred steps by that count; replays do not run Python,
+so the count stays where the capture left it."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""The captured closure appends its loss to a history; after a thousand replays the history holds only the entries of
-warm-up and capture, and the mean of the epoch is the mean of those."""
+"""The captured closure appends its loss to a history; after a thousand replays the history holds only the
+entries of warm-up and capture, and the mean of the epoch is the mean of those."""
 
 import torch
 from torch import nn

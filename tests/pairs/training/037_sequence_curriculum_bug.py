@@ -1,5 +1,5 @@
-"""A curriculum lengthens the sequence from stage to stage with a slice bound on the trainer; the captured step was
-recorded for the length of the first stage."""
+"""A curriculum lengthens the sequence from stage to stage with a slice bound on the trainer; the captured
+step was recorded for the length of the first stage."""
 
 import torch
 from torch import nn

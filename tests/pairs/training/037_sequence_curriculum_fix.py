@@ -1,5 +1,5 @@
-"""A curriculum lengthens the sequence from stage to stage with a mask that is written in place; the captured
-step always computes the longest sequence."""
+"""A curriculum lengthens the sequence from stage to stage with a mask that is written in place; the
+captured step always computes the longest sequence."""
 
 import torch
 from torch import nn

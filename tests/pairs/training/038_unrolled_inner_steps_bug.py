@@ -1,5 +1,5 @@
-"""The number of inner solver iterations is raised while training proceeds; the captured loop was unrolled with the
-number of the first epoch."""
+"""The number of inner solver iterations is raised while training proceeds; the captured loop was unrolled
+with the number of the first epoch."""
 
 import torch
 from torch import nn

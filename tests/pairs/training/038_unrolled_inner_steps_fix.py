@@ -1,5 +1,5 @@
-"""The number of inner solver iterations is raised while training proceeds; the step is captured again whenever
-that number changes."""
+"""The number of inner solver iterations is raised while training proceeds; the step is captured again
+whenever that number changes."""
 
 import torch
 from torch import nn

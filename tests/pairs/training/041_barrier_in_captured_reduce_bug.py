@@ -1,5 +1,5 @@
-"""Gradients are averaged over all ranks inside the capture; the helper ends with a barrier, which waits on the
-host."""
+"""Gradients are averaged over all ranks inside the capture; the helper ends with a barrier, which waits on
+the host."""
 
 import torch
 import torch.distributed as dist

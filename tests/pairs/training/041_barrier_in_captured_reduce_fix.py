@@ -1,4 +1,5 @@
-"""Gradients are averaged over all ranks inside the capture; the stream orders the collectives without a barrier."""
+"""Gradients are averaged over all ranks inside the capture; the stream orders the collectives without a
+barrier."""
 
 import torch
 import torch.distributed as dist

@@ -1,5 +1,5 @@
-"""Only the forward is captured, and the loop calls backward on the captured loss after every replay: the autograd
-graph of the capture is used again and again."""
+"""Only the forward is captured, and the loop calls backward on the captured loss after every replay: the
+autograd graph of the capture is used again and again."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""Actor and critic graphs share one pool. The critic is replayed before the action is used, and its temporaries may
-lie where the action does."""
+"""Actor and critic graphs share one pool. The critic is replayed before the action is used, and its
+temporaries may lie where the action does."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""Validation switches the model to eval mode and replays the graph that was captured in training mode: dropout
-stays on."""
+"""Validation switches the model to eval mode and replays the graph that was captured in training mode:
+dropout stays on."""
 
 import torch
 from torch import nn

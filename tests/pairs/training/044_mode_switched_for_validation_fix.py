@@ -1,4 +1,5 @@
-"""Validation switches the model to eval mode and runs it eagerly; the graph was captured in training mode."""
+"""Validation switches the model to eval mode and runs it eagerly; the graph was captured in training
+mode."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""A prototype loss visits the classes that occur in the batch: the iterable of the loop syncs, and so does the mean
-over the rows of each class."""
+"""A prototype loss visits the classes that occur in the batch: the iterable of the loop syncs, and so does
+the mean over the rows of each class."""
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
-"""Some rows of a field are held fixed by assigning through a Python list of indices in the captured step."""
+"""Some rows of a field are held fixed by assigning through a Python list of indices in the captured
+step."""
 
 import torch
 

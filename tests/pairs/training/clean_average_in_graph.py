@@ -1,4 +1,5 @@
-"""Clean: the moving average of the weights is updated inside the captured step and exchanged in place outside it."""
+"""Clean: the moving average of the weights is updated inside the captured step and exchanged in place
+outside it."""
 
 import contextlib
 

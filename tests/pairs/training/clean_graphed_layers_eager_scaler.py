@@ -1,5 +1,5 @@
-"""Clean: layers graphed by make_graphed_callables under autocast without its cache; scaling, clipping and stepping
-are eager, and one forward is followed by one backward."""
+"""Clean: layers graphed by make_graphed_callables under autocast without its cache; scaling, clipping and
+stepping are eager, and one forward is followed by one backward."""
 
 import torch
 from torch import nn

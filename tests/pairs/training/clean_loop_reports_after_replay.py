@@ -1,4 +1,5 @@
-"""Clean: the loop's callbacks read losses, write files and change the learning rate in place, all between replays."""
+"""Clean: the loop's callbacks read losses, write files and change the learning rate in place, all between
+replays."""
 
 import time
 

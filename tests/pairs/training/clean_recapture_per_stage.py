@@ -1,4 +1,5 @@
-"""Clean: host numbers (length, weight of the penalty) change from stage to stage, and each stage captures anew."""
+"""Clean: host numbers (length, weight of the penalty) change from stage to stage, and each stage captures
+anew."""
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
-"""Clean: a registered generator, copies of all outputs, and episode accounting on the host between replays."""
+"""Clean: a registered generator, copies of all outputs, and episode accounting on the host between
+replays."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""Clean: states are swapped an even number of times inside the capture, so that every launch starts from the same
-arrays; the host reads results after the launch."""
+"""Clean: states are swapped an even number of times inside the capture, so that every launch starts from
+the same arrays; the host reads results after the launch."""
 
 import warp as wp
 
