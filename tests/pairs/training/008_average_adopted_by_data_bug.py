@@ -12,12 +12,12 @@ class WeightAverage:
 
     @torch.no_grad()
     def update(self):
-        for mean, p in zip(self.shadow, self.module.parameters()):
+        for mean, p in zip(self.shadow, self.module.parameters(), strict=True):
             mean.lerp_(p, 1.0 - self.decay)
 
     @torch.no_grad()
     def adopt(self):
-        for mean, p in zip(self.shadow, self.module.parameters()):
+        for mean, p in zip(self.shadow, self.module.parameters(), strict=True):
             p.data = mean.clone()  # HAZARD: stale-pointer
 
 

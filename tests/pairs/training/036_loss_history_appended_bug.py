@@ -44,7 +44,7 @@ def epoch(loader, width=16):
     net = nn.Linear(width, width).cuda()
     x = torch.zeros(8, width, device="cuda")
     history = History()
-    graph, loss = capture(make_closure(net, x, history))
+    graph, _loss = capture(make_closure(net, x, history))
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
     for batch in loader:
         x.copy_(batch)

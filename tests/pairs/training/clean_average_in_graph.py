@@ -21,14 +21,14 @@ class Average:
     @contextlib.contextmanager
     def applied(self):
         with torch.no_grad():
-            for kept, p, mean in zip(self.backup, self.params, self.shadow):
+            for kept, p, mean in zip(self.backup, self.params, self.shadow, strict=True):
                 kept.copy_(p)
                 p.copy_(mean)
         try:
             yield
         finally:
             with torch.no_grad():
-                for kept, p in zip(self.backup, self.params):
+                for kept, p in zip(self.backup, self.params, strict=True):
                     p.copy_(kept)
 
 
