@@ -5,10 +5,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, expressions, functions, hints, library, names, synthesis, tensor_ops
+from graphlint.analysis import (
+    calls,
+    expressions,
+    functions,
+    hints,
+    lazies,
+    library,
+    names,
+    synthesis,
+    tensor_ops,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.events import Allocated, Called, Stored
+from graphlint.analysis.events import Called, Stored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -145,6 +155,8 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
         return functions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
     value = class_attribute(m, info, name)
     if value is not None:
+        if isinstance(value, Const) and value.value is None:
+            lazies.note_absent(m, info.values, name)
         return value
     if name == "__name__":
         return Const(info.name)
@@ -228,6 +240,8 @@ def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -
         return library.object_attribute(m, owner, name, node, frame)
     member = _of_class_body(m, owner, name, frame, place)
     if member is not None:
+        if isinstance(member, Const) and member.value is None:
+            lazies.note_absent(m, owner.fields, name)
         return member
     if synthesis.find_field(m, owner, name):
         return read_field(m, owner, name, place)
@@ -258,7 +272,11 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         info, method = found
         if is_property(method):
             function = Function(method, info.module, info.env, f"{info.scope}.{name}", cls=info)
-            return functions.call_function(m, function.bind(owner), Arguments(), place)
+            value = functions.call_function(m, function.bind(owner), Arguments(), place)
+            if _is_kept(method):
+                lazies.note_absent(m, owner.fields, name)
+                stored(m, owner, owner.fields, name, value, lazies.origin(value) or place)
+            return value
         return functions.method_value(m, info, method, owner)
     if name == "__class__":
         return Class(owner.cls)
@@ -278,6 +296,11 @@ def _through_instance(m: Machine, owner: Obj, value: Value, place: Place) -> Val
         assert isinstance(owner.cls, ClassInfo)
         return functions.call_method(m, value, "__get__", [owner, Class(owner.cls)])
     return value
+
+
+def _is_kept(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a property computes its value once."""
+    return any("cached_property" in ast.unparse(decorator) for decorator in node.decorator_list)
 
 
 def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -396,18 +419,7 @@ def _announce_store(
             place=place, cell=cell, owner=owner, name=str(name), value=value, old=before, augmented=augmented
         )
     )
-    capture = m.capture
-    assert capture is not None
-    for tensor in tensors_in(value, 1):
-        if tensor.storage.graph is capture.graph and tensor.storage.site is not None:
-            guarded = any(
-                _is_absence(c.value) or "None" in ast.dump(c.place.node) for c in m.frame.conditions
-            )
-            m.emit(Allocated(place=place, tensor=tensor, stored=place, guarded=guarded))
-
-
-def _is_absence(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is True
+    lazies.note_filled(m, owner, fields, name, value, place)
 
 
 def note_kept(m: Machine, value: Value, place: Place | None) -> None:

@@ -116,10 +116,14 @@ class Stored(Event):
 
 @dataclass(slots=True, kw_only=True)
 class Allocated(Event):
-    """A tensor is allocated while a capture is open and stored where it outlives the capture."""
+    """Memory of the graph that is being captured is stored where it outlives the capture.
+
+    `name` is the field or key; `guarded` tells that captured code had found nothing there before.
+    """
 
     tensor: Tensor
     stored: Place
+    name: str
     guarded: bool
 
 

@@ -14,6 +14,7 @@ from graphlint.analysis import (
     functions,
     generators,
     indexing,
+    lazies,
     loops,
     names,
     operators,
@@ -301,6 +302,8 @@ def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Val
         tensor_ops.effect(m, node, "Tensor.__contains__", "scalar-read", (where, item), frame, how="in")
         return Host("bool", Change.CHANGING)
     found = conditions.contains(where, item)
+    if found is False and isinstance(where, Mapping):
+        lazies.note_absent(m, where.fields, identity_of(item))
     if found is None:
         return derived("in", item, where, kind="bool")
     return Const(found is wanted, cells_of(item))
@@ -358,6 +361,7 @@ def _sequence(m: Machine, node: ast.List | ast.Tuple | ast.Set, frame: Frame) ->
 
 def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
     made = Mapping(frame.place(node))
+    m.note_made(made)
     for key, value_node in zip(node.keys, node.values, strict=True):
         value = evaluate(m, value_node, frame)
         if key is None:

@@ -393,6 +393,7 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
     if info.is_enum:
         return Unknown("enum member by value")
     made = Obj(info, place)
+    m.note_made(made)
     found = info.find("__init__")
     if found is None:
         record_fields(m, made, info, arguments, place)

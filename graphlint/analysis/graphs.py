@@ -111,6 +111,8 @@ class Capture:
     work: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
     loops: tuple[tuple[Loop, int], ...] = ()
+    absent: set[Cell] = field(default_factory=set)
+    made: set[int] = field(default_factory=set)
 
     @property
     def memory(self) -> Value | None:

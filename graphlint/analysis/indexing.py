@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, captures, functions, orders, table_conditions, tensor_ops
+from graphlint.analysis import (
+    attributes,
+    captures,
+    conditions,
+    functions,
+    lazies,
+    orders,
+    table_conditions,
+    tensor_ops,
+)
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -109,6 +118,8 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
         value: Value = owner.fields[identity][1]
         m.note_read(owner.fields, identity, value, place, owner, _key_text(index))
         return m.refresh(m.tainted(owner.fields, identity, value, place, owner, _key_text(index)), place)
+    if conditions.contains(owner, index) is False:
+        lazies.note_absent(m, owner.fields, identity)
     values = [m.refresh(value, place) for _, value in owner.entries()]
     if owner.factory is not None and not values:
         made = functions.call_value(m, owner.factory, node, frame)
@@ -257,6 +268,8 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
     captures.note_keyed(m, value, index)
     if isinstance(owner, Mapping):
         identity = identity_of(index)
+        if place is not None:
+            lazies.note_filled(m, owner, owner.fields, identity, value, place)
         if identity is not None:
             _put(m, owner, identity, index, value, place)
             return

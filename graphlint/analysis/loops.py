@@ -271,6 +271,8 @@ def comprehension(
 ) -> Value:
     """A comprehension: its element for each known item, or for one or two unknown ones."""
     made = Mapping(frame.place(node)) if isinstance(node, ast.DictComp) else None
+    if made is not None:
+        m.note_made(made)
     items: list[Value] = []
     inner = generators.nested_frame(m, frame)
     m.frames.append(inner)

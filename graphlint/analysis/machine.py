@@ -244,6 +244,11 @@ class Machine:
             return Const(value.value, cells)
         return Host(value.kind, value.change, value.symbol, cells)
 
+    def note_made(self, value: Obj | Mapping) -> None:
+        """Remember that captured code made an object or a dict: what it keeps there is its own."""
+        for capture in self.captures:
+            capture.made.add(value.serial)
+
     def note_size(self, value: Value) -> None:
         """Remember that a number bounds a slice or a shape: the loops whose element it is are sized."""
         for cell in cells_of(value) & self.loop_cells.keys():

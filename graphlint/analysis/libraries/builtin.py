@@ -12,6 +12,7 @@ from graphlint.analysis import (
     expressions,
     functions,
     indexing,
+    lazies,
     loops,
     orders,
     parallel,
@@ -232,6 +233,7 @@ def _next_batch(call: Call) -> Value:
 @model("builtins.dict", "collections.OrderedDict", "weakref.WeakValueDictionary", "weakref.WeakKeyDictionary")
 def _dict(call: Call) -> Value:
     made = Mapping(call.place)
+    call.m.note_made(made)
     for source in call.args:
         update(call, made, source)
     for name, value in call.arguments.kwargs.items():
@@ -241,7 +243,9 @@ def _dict(call: Call) -> Value:
 
 @model("collections.defaultdict")
 def _defaultdict(call: Call) -> Value:
-    return Mapping(call.place, call.get(0, "default_factory"))
+    made = Mapping(call.place, call.get(0, "default_factory"))
+    call.m.note_made(made)
+    return made
 
 
 def update(call: Call, made: Mapping, source: Value) -> None:
@@ -320,11 +324,28 @@ def _getattr(call: Call) -> Value:
         )
     value = attributes.get(call.m, owner, name, call.node, call.frame)
     default = call.get(2, "default")
+    if default is not None and isinstance(owner, Obj) and name not in owner.fields:
+        if _is_lacking(call, owner, name, value):
+            lazies.note_absent(call.m, owner.fields, name)
+            return default
     if default is not None and isinstance(value, Unknown):
         return join(value, default) if isinstance(owner, (Unknown, Obj)) else default
     if default is not None and isinstance(value, External) and isinstance(owner, Obj):
         return join(value, default)
     return value
+
+
+def _is_lacking(call: Call, owner: Value, name: str, value: Value) -> bool:
+    """Whether an attribute that was looked up certainly does not exist."""
+    return (
+        isinstance(value, Unknown)
+        and isinstance(owner, Obj)
+        and isinstance(owner.cls, ClassInfo)
+        and not owner.cls.unknown_bases
+        and owner.cls.find("__getattr__") is None
+        and owner.cls.find(name) is None
+        and attributes.class_attribute(call.m, owner.cls, name) is None
+    )
 
 
 @model("builtins.hasattr")
@@ -334,11 +355,8 @@ def _hasattr(call: Call) -> Value:
         if name in owner.fields or owner.cls.find(name) is not None:
             return Const(True)
         value = attributes.get(call.m, owner, name, call.node, call.frame)
-        if (
-            isinstance(value, Unknown)
-            and not owner.cls.unknown_bases
-            and owner.cls.find("__getattr__") is None
-        ):
+        if _is_lacking(call, owner, name, value):
+            lazies.note_absent(call.m, owner.fields, name)
             return Const(False)
     if isinstance(owner, (Function, Tensor)):
         return Host("bool")
@@ -614,6 +632,7 @@ def _dict_get(call: Call) -> Value:
     default = call.get(1, "default") or NONE
     found = conditions.contains(owner, key)
     if found is False:
+        lazies.note_absent(call.m, owner.fields, identity_of(key))
         if call.name.endswith("setdefault"):
             indexing.set_item(call.m, owner, key, default, call.place)
         return default

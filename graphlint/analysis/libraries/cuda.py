@@ -206,6 +206,7 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...]) -> Value:
             keywords=call.arguments.kwargs,
         )
     )
+    calls.call(call.m, target, Arguments(list(sample)), call.node, call.frame, call.place)
     captures.start(
         call.m, "make_graphed_callables", call.place, graph, pool=call.arguments.kwargs.get("pool")
     )

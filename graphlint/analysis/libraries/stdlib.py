@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, contexts, expressions, generators, loops, suspension
+from graphlint.analysis import calls, contexts, expressions, generators, lazies, loops, suspension
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
@@ -18,6 +18,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Unknown,
     Value,
+    identity_of,
     tensors_in,
 )
 
@@ -117,10 +118,21 @@ def _apply_cache(call: Call) -> Value:
 
 
 def _cached(call: Call, function: Value) -> Value:
-    made = Obj("cached-function", call.place)
-    made.fields["wrapped"] = function
-    made.fields["elements"] = Mapping(call.place)
+    """One cache for each function, however often its decorator is looked at."""
+    key = ("cached-function", _identity_of_function(function))
+    made = call.m.memo.get(key)
+    if not isinstance(made, Obj):
+        made = call.m.memo[key] = Obj("cached-function", call.place)
+        made.fields["wrapped"] = function
+        made.fields["elements"] = Mapping(call.place)
     return made
+
+
+def _identity_of_function(function: Value) -> object:
+    if not isinstance(function, Function):
+        return id(function)
+    owner = function.self_value
+    return (id(function.node), id(function.env), owner.serial if isinstance(owner, Obj) else 0)
 
 
 @model("cached-function.__call__")
@@ -130,12 +142,15 @@ def _call_cached(call: Call) -> Value:
 
     results = call.this.fields["elements"]
     key = Sequence_(call.arguments.all(), "tuple")
-    if conditions.contains(results, key):
+    found = conditions.contains(results, key)
+    if found:
         return indexing.get_item(call.m, results, key, call.node, call.frame)
+    if found is False:
+        lazies.note_absent(call.m, results.fields, identity_of(key))
     value = calls.call(call.m, call.this.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
     for tensor in tensors_in(value, 1):
         tensor.storage.owner = tensor.storage.owner or "cache"
-    indexing.set_item(call.m, results, key, value, call.place)
+    indexing.set_item(call.m, results, key, value, lazies.origin(value) or call.place)
     return value
 
 
