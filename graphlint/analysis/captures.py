@@ -183,8 +183,27 @@ def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
     possibly, certainly = names_other_memory(read.value, now)
     if not possibly:
         return None
+    if (read.owner is None or not certainly) and _serves_another(m, record, read, now):
+        return None
     writes = writes_since(m, record, (id(read.fields), read.key))
     return Changed(read, now, writes, certainly) if writes else None
+
+
+def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool:
+    """Whether the name was bound anew for a later capture, which reads what it names now.
+
+    In a loop that captures, a name belongs to the graph of its iteration. A field that may name other
+    memory has been given it together with a capture that may have taken this one's place.
+    """
+    moved = {t.storage for t in tensors_in(now)} - {t.storage for t in tensors_in(read.value)}
+    taken = {
+        tensor.storage
+        for other in m.finished
+        if other is not record and other.clock > record.clock
+        if (same := other.reads.get((id(read.fields), read.key))) is not None
+        for tensor in tensors_in(same.value)
+    }
+    return bool(moved) and moved <= taken
 
 
 def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:

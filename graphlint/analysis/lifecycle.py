@@ -7,15 +7,15 @@ it, what captures, then everything else in the order of the text, and what repla
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators, statements, synthesis
+from graphlint.analysis import calls, functions, generators, statements
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.classes import ClassInfo, Def
+from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.roots import Root, is_declared, text_of
+from graphlint.analysis.roles import is_recapture, methods_of, roles_of
+from graphlint.analysis.roots import Root, text_of
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -173,135 +173,6 @@ def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Ob
     return None
 
 
-def _methods(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
-    """The methods of a class and its project bases, the most derived of each name, in text order."""
-    found: dict[str, tuple[ClassInfo, Def]] = {}
-    for cls in info.mro():
-        for name, node in cls.methods.items():
-            found.setdefault(name, (cls, node))
-    return found
-
-
-def _reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
-    """The methods that a method calls on itself, transitively, itself included."""
-    seen: set[str] = set()
-    stack = [name]
-    while stack:
-        current = stack.pop()
-        if current in seen or current not in methods:
-            continue
-        seen.add(current)
-        yield current
-        stack.extend(text_of(methods[current][1]).names & methods.keys())
-
-
-@dataclass(slots=True)
-class Roles:
-    """What the entry methods of a class are for."""
-
-    prepare: list[str] = field(default_factory=list)
-    capture: list[str] = field(default_factory=list)
-    step: list[str] = field(default_factory=list)
-    replay: list[str] = field(default_factory=list)
-
-
-def roles_of(m: Machine, owner: Obj) -> Roles:
-    """Sort the entry methods of an object by what their text does."""
-    assert isinstance(owner.cls, ClassInfo)
-    methods = _methods(owner.cls)
-    called = {
-        other
-        for name, (_, node) in methods.items()
-        if name != "__init__"
-        for other in (text_of(node).names & methods.keys()) - {name}
-    }
-    called |= text_of(methods["__init__"][1]).names & methods.keys() if "__init__" in methods else set()
-    roles = Roles()
-    wanted = _missing_fields(owner, methods)
-    for name, (_, node) in methods.items():
-        if not _is_entry(name, node, called) and not is_declared(node):
-            continue
-        _assign_role(roles, name, node, methods, wanted)
-    _move_warmups(roles, methods)
-    return roles
-
-
-def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> None:
-    """A method that only runs what is captured, and keeps and returns nothing, is a warm-up: it comes first."""
-    capturing = [name for name, (_, node) in methods.items() if text_of(node).captures]
-    captured = {c for name in capturing for r in _reach(methods, name) for c in _own_calls(methods[r][1])}
-    for name in [n for n in roles.step if n not in roles.replay]:
-        nodes = [methods[r][1] for r in _reach(methods, name)]
-        runs = any(_own_calls(node) & captured for node in nodes)
-        if runs and not any(synthesis.written_fields(node) for node in nodes) and not _gives(nodes[0]):
-            roles.step.remove(name)
-            roles.prepare.append(name)
-
-
-def _own_calls(node: Def) -> frozenset[str]:
-    """The names that a method calls on its first parameter."""
-    first = node.args.args[0].arg if node.args.args else ""
-    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
-    return frozenset(
-        f.attr
-        for f in called
-        if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == first
-    )
-
-
-def _gives(node: Def) -> bool:
-    """Whether a method returns or yields a value."""
-    return any(
-        isinstance(part, (ast.Return, ast.Yield)) and part.value is not None
-        for part in generators.own_nodes(node)
-    )
-
-
-def _assign_role(
-    roles: Roles, name: str, node: Def, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]
-) -> None:
-    reached = list(_reach(methods, name))
-    captures = any(text_of(methods[r][1]).captures for r in reached)
-    replays = any(text_of(methods[r][1]).replays for r in reached)
-    if replays:
-        roles.step.append(name)
-        roles.replay.append(name)
-    elif captures:
-        roles.capture.append(name)
-    elif wanted & {f for r in reached for f in synthesis.written_fields(methods[r][1])}:
-        roles.prepare.append(name)
-    else:
-        roles.step.append(name)
-
-
-def _is_entry(name: str, node: Def, called: set[str]) -> bool:
-    """Whether a method is called from outside the class."""
-    if name in ("__call__", "forward", "__enter__", "__exit__"):
-        return name not in called or name == "__call__"
-    if name.startswith("__"):
-        return False
-    return name not in called and not _is_accessor(node)
-
-
-def _is_accessor(node: Def) -> bool:
-    names = {d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list}
-    return bool(names & {"property", "cached_property", "staticmethod", "abstractmethod", "setter"})
-
-
-def _missing_fields(owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
-    """Fields that captured code mentions and that are not set, or None, after construction."""
-    capturing = [n for n, (_, node) in methods.items() if text_of(node).captures]
-    mentioned = {x for n in capturing for r in _reach(methods, n) for x in text_of(methods[r][1]).names}
-    written = {f for _, node in methods.values() for f in synthesis.written_fields(node)}
-    made = {f for n in capturing for r in _reach(methods, n) for f in synthesis.written_fields(methods[r][1])}
-
-    def is_absent(name: str) -> bool:
-        value = owner.fields.get(name)
-        return value is None or (isinstance(value, Const) and value.value is None)
-
-    return {name for name in mentioned & written - made if is_absent(name)}
-
-
 def capture_given(m: Machine, owner: Obj) -> None:
     """Bring an instance that a root is given to where its graphs are captured."""
     assert isinstance(owner.cls, ClassInfo)
@@ -316,22 +187,68 @@ def capture_given(m: Machine, owner: Obj) -> None:
 
 def _prepare_and_capture(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     roles = roles_of(m, owner)
+    m.prepared[owner.serial] = set(roles.only_prepare)
     for name in [*roles.prepare, *roles.capture]:
-        _call(m, owner, name, Change.CONFIG, frame, node)
+        if name in roles.prepare or not is_recapture(m, owner, name):
+            _call(m, owner, name, Change.CONFIG, frame, node)
+            m.prepared[owner.serial].add(name) if name in roles.capture else None
 
 
 def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
-    """Call what is not capture-only in text order, then what replays once more."""
+    """Step after step in text order, then what replays once more.
+
+    What captures again is a step of its own: only when it has had its turn is a replay judged. Where the
+    first step captures on demand, everything is done once more on what it captured.
+    """
     roles = roles_of(m, owner)
-    for name in [*roles.step, *roles.replay]:
+    prepared = m.prepared.get(owner.serial, set())
+    again = [name for name in roles.capture if name not in prepared]
+    steps = [name for name in roles.step if name not in prepared]
+    before, given = len(m.finished), dict[str, Arguments]()
+    if again:
+        _steps(m, owner, roles.replay, frame, node, given)
+        order = list(methods_of(owner.cls)) if isinstance(owner.cls, ClassInfo) else []
+        plain = [name for name in order if name in {*steps, *again} - {*roles.replay}]
+        _steps(m, owner, [*plain, *roles.replay], frame, node, given)
+        return
+    _steps(m, owner, [*steps, *roles.replay], frame, node, given)
+    if len(m.finished) > before:
+        plain = [name for name in steps if name not in roles.replay]
+        if plain:
+            _steps(m, owner, plain, frame, node, given)
+            _steps(m, owner, roles.replay, frame, node, given, same_numbers=True)
+
+
+def _steps(
+    m: Machine,
+    owner: Obj,
+    names: Sequence[str],
+    frame: Frame,
+    node: ast.AST,
+    given: dict[str, Arguments],
+    *,
+    same_numbers: bool = False,
+) -> None:
+    """Call methods one after another; with `same_numbers` host arguments are those of the first call."""
+    for name in names:
         m.step += 1
-        result = _call(m, owner, name, Change.CHANGING, frame, node)
+        result = _call(m, owner, name, Change.CHANGING, frame, node, given, same_numbers=same_numbers)
         for part in alternatives(result):
             if isinstance(part, Function) and part.env is not None:
                 calls.call(m, part, _arguments(m, part, Change.CHANGING), node, frame)
 
 
-def _call(m: Machine, owner: Obj, name: str, change: Change, frame: Frame, node: ast.AST) -> Value:
+def _call(
+    m: Machine,
+    owner: Obj,
+    name: str,
+    change: Change,
+    frame: Frame,
+    node: ast.AST,
+    given: dict[str, Arguments] | None = None,
+    *,
+    same_numbers: bool = False,
+) -> Value:
     assert isinstance(owner.cls, ClassInfo)
     found = owner.cls.find(name)
     if found is None:
@@ -339,7 +256,21 @@ def _call(m: Machine, owner: Obj, name: str, change: Change, frame: Frame, node:
     info, method = found
     value = functions.method_value(m, info, method, owner)
     place = Place(info.module, method, f"{info.scope}.{name}")
-    result = calls.call(m, value, _arguments(m, value, change), method, frame, place)
+    arguments = _arguments(m, value, change)
+    if given is not None:
+        first = given.setdefault(name, arguments)
+        if same_numbers:
+            _repeat_numbers(arguments, first)
+    result = calls.call(m, value, arguments, method, frame, place)
     if isinstance(result, Obj) and result.cls == "generator" and generators.is_project(result):
         generators.drive(m, result, lambda item: Unknown("sent"))
     return result
+
+
+def _repeat_numbers(arguments: Arguments, first: Arguments) -> None:
+    for name, value in first.kwargs.items():
+        if isinstance(value, (Host, Unknown)):
+            arguments.kwargs[name] = value
+    for index, value in enumerate(first.args):
+        if isinstance(value, (Host, Unknown)):
+            arguments.args[index] = value

@@ -81,6 +81,7 @@ class Machine:
         self.visits: dict[Any, int] = {}
         self.executed: dict[int, int] = {}
         self.nested: list[Function] = []
+        self.prepared: dict[int, set[str]] = {}
         self.function_fields: dict[tuple[int, int], Fields] = {}
         self.threads: list[ThreadRun] = []
         self.running: list[ThreadRun] = []

@@ -1,0 +1,177 @@
+"""What the entry methods of a class are for: prepare, capture, step, replay; told by what their text does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import generators, synthesis
+from graphlint.analysis.classes import ClassInfo, Def
+from graphlint.analysis.roots import is_declared, text_of
+from graphlint.analysis.values import Const, Obj
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
+    """The methods of a class and its project bases, the most derived of each name, in text order."""
+    found: dict[str, tuple[ClassInfo, Def]] = {}
+    for cls in info.mro():
+        for name, node in cls.methods.items():
+            found.setdefault(name, (cls, node))
+    return found
+
+
+def _reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
+    """The methods that a method calls on itself, transitively, itself included."""
+    seen: set[str] = set()
+    stack = [name]
+    while stack:
+        current = stack.pop()
+        if current in seen or current not in methods:
+            continue
+        seen.add(current)
+        yield current
+        stack.extend(text_of(methods[current][1]).names & methods.keys())
+
+
+@dataclass(slots=True)
+class Roles:
+    """What the entry methods of a class are for."""
+
+    prepare: list[str] = field(default_factory=list)
+    capture: list[str] = field(default_factory=list)
+    step: list[str] = field(default_factory=list)
+    replay: list[str] = field(default_factory=list)
+    only_prepare: list[str] = field(default_factory=list)
+
+
+def roles_of(m: Machine, owner: Obj) -> Roles:
+    """Sort the entry methods of an object by what their text does."""
+    assert isinstance(owner.cls, ClassInfo)
+    methods = methods_of(owner.cls)
+    called = {
+        other
+        for name, (_, node) in methods.items()
+        if name != "__init__"
+        for other in (text_of(node).names & methods.keys()) - {name}
+    }
+    called |= text_of(methods["__init__"][1]).names & methods.keys() if "__init__" in methods else set()
+    roles = Roles()
+    wanted = _missing_fields(owner, methods)
+    for name, (_, node) in methods.items():
+        if not _is_entry(name, node, called) and not is_declared(node):
+            continue
+        _assign_role(roles, name, node, methods, wanted)
+    _move_warmups(roles, methods)
+    roles.only_prepare = [name for name in roles.prepare if _comes_first(name, methods, wanted)]
+    return roles
+
+
+def _comes_first(name: str, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]) -> bool:
+    """Whether captured code cannot run before this method has filled its fields: it is no step later."""
+    if not name.lstrip("_").startswith(synthesis.EARLY):
+        return False
+    filled = wanted & synthesis.written_fields(methods[name][1])
+    return bool(filled) and filled.isdisjoint(_optional_fields(methods))
+
+
+def _optional_fields(methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
+    """Fields that some method tests before it uses them."""
+    found: set[str] = set()
+    for _, node in methods.values():
+        for part in generators.own_nodes(node):
+            if isinstance(part, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+                found |= {p.attr for p in ast.walk(part.test) if isinstance(p, ast.Attribute)}
+    return found
+
+
+def is_recapture(m: Machine, owner: Obj, name: str) -> bool:
+    """Whether an entry method captures only through another method that has already captured."""
+    assert isinstance(owner.cls, ClassInfo)
+    methods = methods_of(owner.cls)
+    direct = [r for r in _reach(methods, name) if _captures_itself(methods, r)]
+    return name not in direct and any(id(methods[r][1]) in m.executed for r in direct)
+
+
+def _captures_itself(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> bool:
+    return text_of(methods[name][1]).captures
+
+
+def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> None:
+    """A method that only runs what is captured, and keeps and returns nothing, is a warm-up: it is first."""
+    capturing = [name for name, (_, node) in methods.items() if text_of(node).captures]
+    captured = {c for name in capturing for r in _reach(methods, name) for c in _own_calls(methods[r][1])}
+    for name in [n for n in roles.step if n not in roles.replay]:
+        nodes = [methods[r][1] for r in _reach(methods, name)]
+        runs = any(_own_calls(node) & captured for node in nodes)
+        if runs and not any(synthesis.written_fields(node) for node in nodes) and not _gives(nodes[0]):
+            roles.step.remove(name)
+            roles.prepare.append(name)
+
+
+def _own_calls(node: Def) -> frozenset[str]:
+    """The names that a method calls on its first parameter."""
+    first = node.args.args[0].arg if node.args.args else ""
+    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return frozenset(
+        f.attr
+        for f in called
+        if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == first
+    )
+
+
+def _gives(node: Def) -> bool:
+    """Whether a method returns or yields a value."""
+    return any(
+        isinstance(part, (ast.Return, ast.Yield)) and part.value is not None
+        for part in generators.own_nodes(node)
+    )
+
+
+def _assign_role(
+    roles: Roles, name: str, node: Def, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]
+) -> None:
+    reached = list(_reach(methods, name))
+    captures = any(text_of(methods[r][1]).captures for r in reached)
+    replays = any(text_of(methods[r][1]).replays for r in reached)
+    if replays:
+        roles.step.append(name)
+        roles.replay.append(name)
+    elif captures:
+        roles.capture.append(name)
+    elif wanted & {f for r in reached for f in synthesis.written_fields(methods[r][1])}:
+        roles.prepare.append(name)
+    else:
+        roles.step.append(name)
+
+
+def _is_entry(name: str, node: Def, called: set[str]) -> bool:
+    """Whether a method is called from outside the class."""
+    if name in ("__call__", "forward", "__enter__", "__exit__"):
+        return name not in called or name == "__call__"
+    if name.startswith("__"):
+        return False
+    return name not in called and not _is_accessor(node)
+
+
+def _is_accessor(node: Def) -> bool:
+    names = {d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list}
+    return bool(names & {"property", "cached_property", "staticmethod", "abstractmethod", "setter"})
+
+
+def _missing_fields(owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
+    """Fields that captured code mentions and that are not set, or None, after construction."""
+    capturing = [n for n, (_, node) in methods.items() if text_of(node).captures]
+    mentioned = {x for n in capturing for r in _reach(methods, n) for x in text_of(methods[r][1]).names}
+    written = {f for _, node in methods.values() for f in synthesis.written_fields(node)}
+    made = {f for n in capturing for r in _reach(methods, n) for f in synthesis.written_fields(methods[r][1])}
+
+    def is_absent(name: str) -> bool:
+        value = owner.fields.get(name)
+        return value is None or (isinstance(value, Const) and value.value is None)
+
+    return {name for name in mentioned & written - made if is_absent(name)}
