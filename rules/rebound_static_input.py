@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Displaced, Replay
 from graphlint.analysis.graphs import Changed
+from graphlint.analysis.values import tensors_in
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter
@@ -36,9 +37,9 @@ class ReboundStaticInput(Rule):
     def _report(self, event: Replay, changed: Changed) -> Iterator[Report]:
         read = changed.read
         for write in changed.writes:
-            message = (
-                f"`{read.name}` is bound to another tensor, but the graph reads the one it was captured with"
-            )
+            what = "tensor" if any(tensors_in(read.value, 1)) else "object"
+            whose = "the one" if what == "tensor" else "the tensors of the one"
+            message = f"`{read.name}` is bound to another {what}, but the graph reads {whose} it was captured with"
             confidence = Confidence.DEFINITE if changed.certain else Confidence.LIKELY
             chain = (*read.chain, write.place.hop, event.place.hop)
             yield Report(write.place, message, confidence, chain=chain, help=HELP)

@@ -19,8 +19,9 @@ from graphlint.analysis.graphs import (
     HostUse,
     Read,
     Write,
+    holds_other_memory,
     is_other_number,
-    names_other_memory,
+    value_in,
 )
 from graphlint.analysis.heap import MISSING
 from graphlint.analysis.values import (
@@ -175,12 +176,10 @@ def replay(m: Machine, graph: Obj, place: Place) -> None:
 
 
 def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
-    now = read.fields.get(read.key, MISSING)
-    if isinstance(now, tuple) and len(now) == 2:
-        now = now[1]
-    if not isinstance(now, Value) or now is read.value:
+    now = value_in(read.fields, read.key)
+    if now is None or now is read.value:
         return None
-    possibly, certainly = names_other_memory(read.value, now)
+    possibly, certainly = holds_other_memory(record, read.value, now)
     if not possibly:
         return None
     if (read.owner is None or not certainly) and _serves_another(m, record, read, now):

@@ -11,7 +11,9 @@ from graphlint.analysis.values import (
     Cell,
     Const,
     Fields,
+    Mapping,
     Obj,
+    Sequence_,
     Storage,
     Tensor,
     Value,
@@ -131,6 +133,51 @@ def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
         return False, False
     moved = [part for part in after if part.storage not in before]
     return bool(moved), len(moved) == len(alternatives(now))
+
+
+def holds_other_memory(record: Capture, then: Value, now: Value, depth: int = 3) -> tuple[bool, bool]:
+    """Whether `now` leads to other memory than `then` where the capture read it: (possibly, certainly).
+
+    A tensor is compared by its storage, an object or container by the tensors in it that the capture read,
+    so that an object made anew around the captured tensors is the same.
+    """
+    possibly, certainly = names_other_memory(then, now)
+    if possibly or not depth:
+        return possibly, certainly
+    found = [
+        holds_other_memory(record, before, after, depth - 1)
+        for one in alternatives(then)
+        for other in alternatives(now)
+        if one is not other
+        for before, after in _parts_read(record, one, other)
+    ]
+    certain = len(alternatives(now)) == 1 and any(each[1] for each in found)
+    return any(each[0] for each in found), certain
+
+
+def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, Value]]:
+    """What the capture read of `one`, each beside what is in the same place of `other`."""
+    if isinstance(one, Sequence_) and isinstance(other, Sequence_):
+        return list(zip(one.items, other.items)) if one.rest is None and other.rest is None else []
+    if not (isinstance(one, Obj) and isinstance(other, Obj)) and not (
+        isinstance(one, Mapping) and isinstance(other, Mapping)
+    ):
+        return []
+    pairs = []
+    for read in record.reads.values():
+        if read.fields is one.fields:
+            now = value_in(other.fields, read.key)
+            if now is not None:
+                pairs.append((read.value, now))
+    return pairs
+
+
+def value_in(fields: Fields, key: Any) -> Value | None:
+    """The value of a cell, whether of an object or of a dict; None when there is none."""
+    held = fields.get(key)
+    if isinstance(held, tuple) and len(held) == 2:
+        held = held[1]
+    return held if isinstance(held, Value) else None
 
 
 def share_memory(one: Capture, other: Capture) -> bool:

@@ -31,6 +31,7 @@ from graphlint.analysis.values import (
     Storage,
     Tensor,
     Value,
+    alternatives,
     cells_of,
     tensors_in,
 )
@@ -218,14 +219,15 @@ class Machine:
     def note_read(
         self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
     ) -> None:
-        """Remember that captured code reads a cell that holds tensors."""
+        """Remember that captured code reads a cell that holds tensors, or an object that may."""
         capture = self.capture
         if capture is None or self.meta_read or capture.compiled:
             return
         cell = (id(fields), key)
         if cell in capture.reads or cell in capture.written:
             return
-        if any(tensor.on_device or tensor.device == "pinned" for tensor in tensors_in(value, 1)):
+        held = tensors_in(value, 1)
+        if _may_hold(value) or any(tensor.on_device or tensor.device == "pinned" for tensor in held):
             self.kept_alive.append(fields)
             capture.reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
 
@@ -350,6 +352,15 @@ class Machine:
 
 def _deaf(event: Event) -> None:
     """Listens to what happens in compiled code."""
+
+
+def _may_hold(value: Value) -> bool:
+    """Whether a value is an object or a dict, whose tensors captured code may read through it."""
+    return any(
+        isinstance(part, Mapping)
+        or (isinstance(part, Obj) and (not isinstance(part.cls, str) or part.cls.startswith("torch.nn.")))
+        for part in alternatives(value)
+    )
 
 
 def _holds_output(values: Iterable[Value]) -> bool:

@@ -15,7 +15,7 @@ def build_clipper(max_norm, strict):
 
 
 class Iteration:
-    def __init__(self, net, shape, clip=1.0, strict=True):
+    def __init__(self, net, shape, clip=1.0, strict=False):
         self.net = net
         self.params = [p for p in net.parameters() if p.requires_grad]
         self.clip = build_clipper(clip, strict)
