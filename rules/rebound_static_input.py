@@ -39,7 +39,9 @@ class ReboundStaticInput(Rule):
         for write in changed.writes:
             what = "tensor" if any(tensors_in(read.value, 1)) else "object"
             whose = "the one" if what == "tensor" else "the tensors of the one"
-            message = f"`{read.name}` is bound to another {what}, but the graph reads {whose} it was captured with"
+            message = (
+                f"`{read.name}` is bound to another {what}, but the graph reads {whose} it was captured with"
+            )
             confidence = Confidence.DEFINITE if changed.certain else Confidence.LIKELY
             chain = (*read.chain, write.place.hop, event.place.hop)
             yield Report(write.place, message, confidence, chain=chain, help=HELP)
