@@ -11,6 +11,7 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.libraries import nn
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -133,6 +134,7 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
         method = attributes.get(m, owner, name, place.node, frame, missing=None)
         if name == "forward" and not isinstance(method, (Unknown, External)):
             m.emit(Called(place=place, what="module", target=owner, arguments=arguments.all()))
+            nn.note_module(m, owner)
         if not isinstance(method, Unknown) and not (isinstance(method, External) and method.owner is owner):
             return call(m, method, arguments, place.node, frame, place)
     if owner.cls.is_module:
@@ -145,6 +147,7 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     reason = function.reason if isinstance(function, Unknown) else "not callable here"
     m.unresolved(place, reason or "the value is not known")
     parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
+    _announce_unknown_reset(m, function, arguments, place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
     step = library.compiled.unknown_step(m, place)
@@ -154,6 +157,14 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     if not given:
         return Unknown("result of a call that could not be followed", change)
     return library.opaque_result(m, function, given, place)
+
+
+def _announce_unknown_reset(m: Machine, function: Value, arguments: Arguments, place: Place) -> None:
+    """`x.zero_grad()`: whatever `x` is, its gradients are cleared."""
+    if getattr(getattr(place.node, "func", None), "attr", "") == "zero_grad":
+        kept = arguments.kwargs.get("set_to_none")
+        dropped = True if kept is None else bool(kept.value) if isinstance(kept, Const) else None
+        m.emit(Called(place=place, what="zero-grad", target=function, data=dropped))
 
 
 def is_tensor_like(value: Value) -> bool:

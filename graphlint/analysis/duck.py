@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import hints, names, synthesis
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import nn, tensors
+from graphlint.analysis.libraries import nn, optim, tensors
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ MOST_CLASSES = 3
 MODULE_ONLY = frozenset(
     {"parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "named_modules"}
 )
+
+OPTIMIZER_ONLY = frozenset({"param_groups", "zero_grad"})
 
 
 @dataclass(slots=True)
@@ -46,6 +48,8 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     if not uses.attributes - nn.METHODS:
         fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
         fitting = fitting if len(fitting) == 1 else []
+    if not fitting and uses.attributes & OPTIMIZER_ONLY and "step" in uses.attributes:
+        return optim.given_optimizer(place)
     if not fitting and uses.attributes & MODULE_ONLY:
         return Obj("torch.nn.Module", place)
     if not fitting or len(fitting) > MOST_CLASSES:

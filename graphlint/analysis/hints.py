@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import expressions, subclasses, synthesis
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries import optim
 from graphlint.analysis.values import (
     MAX_ALTERNATIVES,
     NONE,
@@ -141,6 +142,8 @@ def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value
         return Obj("torch.nn.Module", place)
     if dotted.startswith("torch.nn.") and dotted.rpartition(".")[2][:1].isupper():
         return Obj(dotted, place)
+    if dotted.startswith("torch.optim.") and "lr_scheduler" not in dotted:
+        return optim.given_optimizer(place)
     if dotted == "torch.device":
         return Obj("torch.device", place)
     if dotted in ("torch.cuda.Stream", "torch.cuda.CUDAGraph", "torch.cuda.Event", "torch.Generator"):

@@ -249,7 +249,7 @@ def _leave(m: Machine, loop: Loop, frame: Frame) -> None:
 
 def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
     """A `while` loop: its test is control flow; the body runs at most twice."""
-    loop = Loop(m.heap.open(), frame.place(node))
+    loop = Loop(m.heap.open(), frame.place(node.test))
     frame.loops.append(loop)
     for _ in range(1 if m.captures else 2):
         m.step += not m.captures

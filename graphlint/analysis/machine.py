@@ -121,6 +121,10 @@ class Machine:
         event.certainty = event.certainty or conditions.certainty(self)
         self.listener(event)
 
+    def repetitions(self) -> tuple[tuple[Place, int | None], ...]:
+        """The loops in progress, outermost first, and how often the program runs each where that is known."""
+        return tuple((loop.place, loop.count) for frame in self.frames for loop in frame.loops)
+
     def unresolved(self, place: Place, reason: str) -> None:
         """Count a call in captured code that could not be followed."""
         if self.capture is not None:

@@ -28,6 +28,9 @@ from graphlint.analysis.values import (
 )
 
 
+NO_GRAD = ("torch.no_grad", "torch.inference_mode")
+
+
 def stream_of(call: Call, value: Value | None) -> Obj | None:
     for part in alternatives(value) if value is not None else ():
         if isinstance(part, Obj) and part.cls == "torch.cuda.Stream":
@@ -238,6 +241,7 @@ def _call_graphed(call: Call) -> Value:
             target=call.this,
             arguments=tuple(call.args),
             keywords=call.arguments.kwargs,
+            data=not any(context.cls in NO_GRAD for context in call.m.contexts),
         )
     )
     captures.replay(call.m, graph, call.place)

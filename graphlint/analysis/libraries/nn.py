@@ -229,6 +229,8 @@ def call_module(call: Call) -> Value:
     if owner.cls == "torch.nn.Sequential":
         return _sequential(call)
     if last in ("DataParallel", "DistributedDataParallel"):
+        m.emit(Called(place=call.place, what="ddp-call", target=owner, data=m.repetitions()))
+        note_module(m, owner)
         return calls.call(m, owner.fields["module"], call.arguments, call.node, call.frame, call.place)
     override = owner.fields.get("?forward")
     if override is not None:
@@ -236,6 +238,7 @@ def call_module(call: Call) -> Value:
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
     tensor_ops.note_use(m, [*given, *(own_weights(m, owner, call.place) if m.captures else ())], call.place)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
+    note_module(m, owner)
     if owner.cls == "torch.nn.Module":
         return _opaque(call, given)
     device = tensor_ops.common_device(given) if given else None
@@ -243,6 +246,18 @@ def call_module(call: Call) -> Value:
     if last in RETURNING_TUPLES:
         return Sequence_((), "tuple", made)
     return made
+
+
+def note_module(m: Machine, owner: Obj) -> None:
+    """Remember that captured code runs a module."""
+    if m.capture is not None:
+        m.capture.facts.setdefault("modules", {})[owner.serial] = owner
+
+
+def trained_parameters(m: Machine, place: Place) -> list[Tensor]:
+    """The parameters of every module that the open capture has run so far."""
+    called = m.capture.facts.get("modules", {}) if m.capture is not None else {}
+    return list(dict.fromkeys(t for owner in called.values() for t in parameters_of(m, owner, place)))
 
 
 def own_weights(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
@@ -316,9 +331,18 @@ def _load_state(call: Call) -> Value:
 
 
 def _zero_grad(call: Call) -> Value:
-    none = call.flag(0, "set_to_none")
-    call.m.emit(Called(place=call.place, what="zero-grad", target=call.owner or NONE, data=none is not False))
+    touched = parameters_of(call.m, call.owner or NONE, call.place)
+    announce_zero_grad(call, tuple(touched))
     return NONE
+
+
+def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
+    """Gradients are cleared: `data` says whether they are dropped, None when that is not known."""
+    given = call.get(0, "set_to_none")
+    dropped = None if given is not None and not isinstance(given, Const) else call.flag(0, "set_to_none")
+    data = dropped is not False if given is None or isinstance(given, Const) else None
+    target = call.owner or NONE
+    call.m.emit(Called(place=call.place, what="zero-grad", target=target, arguments=touched, data=data))
 
 
 def _register_buffer(call: Call) -> Value:
@@ -348,10 +372,23 @@ def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> lis
         found += [
             t for n in ("weight", "bias") if isinstance(t := _own_parameter(m, owner, n, place), Tensor)
         ]
+    if owner.cls == "torch.nn.Module":
+        found.append(_stand_in(m, owner.serial, place))
     if depth:
         for child in _modules_in(owner):
             found += parameters_of(m, child, place, depth - 1)
     return list(dict.fromkeys(found))
+
+
+def _stand_in(m: Machine, serial: int, place: Place) -> Tensor:
+    """One parameter that stands for those of a module nobody constructs."""
+    made = m.memo.get(("parameter", serial))
+    if not isinstance(made, Tensor):
+        with m.before_everything():
+            made = m.memo[("parameter", serial)] = m.tensor(None, place, "float")
+        made.parameter = True
+        made.storage.owner = "parameter"
+    return made
 
 
 def _modules_in(owner: Obj) -> list[Obj]:
@@ -371,14 +408,8 @@ def _parameters(call: Call) -> Value:
     named = call.name.endswith(("named_parameters", "named_buffers"))
     items: list[Value] = [*found[:3]]
     if not items:
-        key = ("parameter", call.owner.serial if isinstance(call.owner, Obj) else id(call.owner))
-        made = call.m.memo.get(key)
-        if not isinstance(made, Tensor):
-            with call.m.before_everything():
-                made = call.m.memo[key] = call.m.tensor(None, call.place, "float")
-            made.parameter = True
-            made.storage.owner = "parameter"
-        items = [made]
+        serial = call.owner.serial if isinstance(call.owner, Obj) else id(call.owner)
+        items = [_stand_in(call.m, serial, call.place)]
     if named:
         items = [Sequence_([Host("str"), item], "tuple") for item in items]
     return Sequence_(items, "list")

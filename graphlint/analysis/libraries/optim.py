@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from graphlint.analysis import loops, tensor_ops
 from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Place
+from graphlint.analysis.libraries import nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
     Change,
     Const,
+    Host,
     Mapping,
     Obj,
     Sequence_,
@@ -39,7 +42,8 @@ OPTIMIZERS = (
 @model(*[f"torch.optim.{name}" for name in OPTIMIZERS])
 def _optimizer(call: Call) -> Value:
     made = Obj("torch.optim.Optimizer", call.place)
-    made.fields["kind"] = Const(call.name.rpartition(".")[2])
+    known = call.arguments.more_kwargs is None
+    made.fields["kind"] = Const(call.name.rpartition(".")[2]) if known else Unknown("optimizer")
     group = Mapping(call.place)
     for name, value in call.arguments.kwargs.items():
         group.fields[("const", name)] = (Const(name), value)
@@ -53,11 +57,30 @@ def _optimizer(call: Call) -> Value:
     return made
 
 
+def given_optimizer(place: Place) -> Obj:
+    """An optimizer that the program is given: its class and parameters are not known."""
+    made = Obj("torch.optim.Optimizer", place)
+    group = Mapping(place)
+    group.fields[("const", "lr")] = (Const("lr"), Host("float", Change.CONFIG))
+    made.fields.update({"kind": Unknown("optimizer"), "param_groups": Sequence_([group], "list")})
+    return made
+
+
 @model("torch.optim.Optimizer.step")
 def _step(call: Call) -> Value:
     """An optimizer step: in a capture its Python numbers become kernel arguments."""
     m = call.m
-    m.emit(Called(place=call.place, what="optimizer-step", target=call.this))
+    capturable = [g.fields.get(("const", "capturable"), (NONE, NONE))[1] for g in _groups(call)]
+    kind = call.this.fields["kind"]
+    m.emit(
+        Called(
+            place=call.place,
+            what="optimizer-step",
+            target=call.this,
+            arguments=tuple(capturable),
+            data=kind.value if isinstance(kind, Const) else None,
+        )
+    )
     if m.captures:
         m.captures[-1].work += 1
         groups, _ = loops.elements_of(m, call.this.fields["param_groups"])
@@ -72,9 +95,18 @@ def _step(call: Call) -> Value:
 
 @model("torch.optim.Optimizer.zero_grad")
 def _zero_grad(call: Call) -> Value:
-    none = call.flag(0, "set_to_none")
-    call.m.emit(Called(place=call.place, what="zero-grad", target=call.this, data=none is not False))
+    nn.announce_zero_grad(call, tuple(_parameters_of(call)))
     return NONE
+
+
+def _groups(call: Call) -> list[Mapping]:
+    groups, rest = loops.elements_of(call.m, call.this.fields["param_groups"])
+    return [part for part in (*groups, rest) if isinstance(part, Mapping)]
+
+
+def _parameters_of(call: Call) -> list[Tensor]:
+    held = [group.fields.get(("const", "params")) for group in _groups(call)]
+    return [tensor for entry in held if entry is not None for tensor in tensors_in(entry[1])]
 
 
 @model("torch.optim.Optimizer.state_dict", "torch.optim.Optimizer.load_state_dict")
@@ -94,7 +126,8 @@ def _scale(call: Call) -> Value:
 
 @model("torch.amp.GradScaler.step", "torch.amp.GradScaler.update", "torch.amp.GradScaler.unscale_")
 def _scaler_step(call: Call) -> Value:
-    call.m.emit(Called(place=call.place, what="scaler", target=Const(call.name.rpartition(".")[2])))
+    step = call.name.rpartition(".")[2]
+    call.m.emit(Called(place=call.place, what="scaler", target=Const(step), arguments=tuple(call.args)))
     return NONE
 
 
@@ -103,7 +136,8 @@ def _backward(call: Call) -> Value:
     m = call.m
     roots = [call.owner] if call.owner is not None else call.args[:1]
     target = roots[0] if roots and isinstance(roots[0], Value) else NONE
-    m.emit(Called(place=call.place, what="backward", target=target))
+    trained = tuple(nn.trained_parameters(m, call.place))
+    m.emit(Called(place=call.place, what="backward", target=target, arguments=trained, data=call.name))
     if isinstance(target, Tensor):
         tensor_ops.note_use(m, [target], call.place)
     if m.captures:
@@ -116,9 +150,11 @@ def _backward(call: Call) -> Value:
 @model("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast_mode.autocast")
 def _autocast(call: Call) -> Value:
     made = Obj("torch.autocast", call.place)
-    device = call.get(0, "device_type")
+    old_form = call.name == "torch.cuda.amp.autocast"
+    device = None if old_form else call.get(0, "device_type")
     made.fields["device"] = device if device is not None else Const("cuda")
-    made.fields["kwargs"] = dict(call.arguments.kwargs)
+    made.fields["enabled"] = call.get(0 if old_form else 2, "enabled") or Const(True)
+    made.fields["cache"] = call.get(2 if old_form else 3, "cache_enabled") or Const(True)
     return made
 
 

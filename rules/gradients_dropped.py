@@ -1,0 +1,76 @@
+"""CG802: gradients that a captured backward fills are dropped, and the eager optimizer finds none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called, CaptureEnded, Replay
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.values import Const, Storage, Tensor
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "drop gradients before the capture only; afterwards use `zero_grad(set_to_none=False)` or nothing"
+
+
+class GradientsDropped(Rule):
+    code = "CG802"
+    name = "gradients-dropped"
+    hazard = "stale-pointer"
+    level = Level.ERROR
+    summary = "gradients that a captured backward fills are dropped, and the eager optimizer finds none"
+    subscribes = (Called, CaptureEnded, Replay)
+
+    def __init__(self) -> None:
+        self._trained: dict[int, tuple[Capture, set[Storage]]] = {}
+        self._stepped: set[int] = set()
+        self._drops: list[tuple[Called, set[Storage]]] = []
+
+    def on(self, event: Called | CaptureEnded | Replay) -> Iterator[Report]:
+        if isinstance(event, Replay):
+            yield from self._judge(event)
+        elif isinstance(event, CaptureEnded):
+            if id(event.capture) in self._trained:
+                self._drops.clear()  # this capture made gradients of its own
+        elif event.capture is not None:
+            self._note_captured(event, event.capture)
+        else:
+            self._note_eager(event)
+
+    def _note_captured(self, event: Called, capture: Capture) -> None:
+        if event.what == "backward" and event.data != "torch.autograd.grad":
+            _, known = self._trained.setdefault(id(capture), (capture, set()))
+            known |= _storages(event)
+        elif event.what == "optimizer-step":
+            self._stepped.add(id(capture))
+
+    def _note_eager(self, event: Called) -> None:
+        if event.what == "zero-grad" and event.data is True:
+            self._drops.append((event, _storages(event)))
+        elif event.what == "set-grad" and isinstance(event.arguments[0], Tensor):
+            self._drops.clear()  # the program puts gradients back by hand
+        elif event.what == "set-grad" and _is_none(event):
+            owner = {event.target.storage} if isinstance(event.target, Tensor) else set()
+            self._drops.append((event, owner))
+
+    def _judge(self, event: Replay) -> Iterator[Report]:
+        recorded = event.recorded
+        if id(recorded) not in self._trained or id(recorded) in self._stepped:
+            return
+        trained = self._trained[id(recorded)][1]
+        for drop, storages in self._drops:
+            if trained and storages and not trained & storages:
+                continue
+            confidence = Confidence.DEFINITE if trained & storages else Confidence.LIKELY
+            message = "the gradients that the graph fills are dropped here, and replays do not set `.grad`"
+            weaker = max(confidence, drop.certainty.confidence, key=list(Confidence).index)
+            chain = (recorded.place.hop, drop.place.hop, event.place.hop)
+            yield Report(drop.place, message, weaker, drop.certainty.level, chain=chain, help=HELP)
+
+
+def _storages(event: Called) -> set[Storage]:
+    return {value.storage for value in event.arguments if isinstance(value, Tensor)}
+
+
+def _is_none(event: Called) -> bool:
+    return isinstance(event.arguments[0], Const) and event.arguments[0].value is None

@@ -1,0 +1,58 @@
+"""CG807: a graphed callable is used in a way that its graphs cannot follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called
+from graphlint.analysis.values import Obj, Sequence_, Value
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+
+class GraphedCallableMisuse(Rule):
+    code = "CG807"
+    name = "graphed-callable-misuse"
+    hazard = "training"
+    level = Level.ERROR
+    summary = "a graphed callable that is used in a way its graphs cannot follow"
+    subscribes = (Called,)
+
+    def __init__(self) -> None:
+        self._forwards: dict[int, list[Called]] = {}
+
+    def on(self, event: Called) -> Iterator[Report]:
+        if event.what == "make-graphed":
+            yield from _hooked(event)
+        elif event.what == "graphed-call" and isinstance(event.target, Obj):
+            if event.keywords:
+                message = "a graphed callable takes positional arguments only"
+                yield Report(event.place, message, help="pass the arguments by position")
+            if event.data is not False:
+                self._forwards.setdefault(event.target.serial, []).append(event)
+        elif event.what == "backward" and event.capture is None:
+            yield from self._judge(event)
+
+    def _judge(self, event: Called) -> Iterator[Report]:
+        """Two forward passes share one set of activation buffers: the first is gone at the backward pass."""
+        for calls in self._forwards.values():
+            if len(calls) > 1 and _belong_together(calls[-2], calls[-1]):
+                message = "this call overwrites activations of the one before, which backward has not used"
+                help_ = "run backward after every forward, or make one graphed callable for each call"
+                chain = (calls[-2].place.hop, calls[-1].place.hop, event.place.hop)
+                yield Report(calls[-1].place, message, Confidence.LIKELY, chain=chain, help=help_)
+        self._forwards.clear()
+
+
+def _belong_together(first: Called, second: Called) -> bool:
+    """Whether one run of one function makes both calls: an evaluation pass is not part of a training step."""
+    certain = first.certainty.confidence is second.certainty.confidence is Confidence.DEFINITE
+    return certain and first.place.function == second.place.function
+
+
+def _hooked(event: Called) -> Iterator[Report]:
+    parts: tuple[Value, ...] = event.target.items if isinstance(event.target, Sequence_) else (event.target,)
+    for part in parts:
+        if isinstance(part, Obj) and isinstance(part.fields.get("?hooks"), Sequence_):
+            message = "modules with hooks are refused here"
+            yield Report(event.place, message, help="register hooks after the call, if they must run at all")

@@ -1,0 +1,32 @@
+"""CG804: a captured step of an optimizer that keeps its step count on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called
+from graphlint.analysis.values import Const
+from graphlint.finding import Level
+from graphlint.rules import operations
+from graphlint.rules.rule import Report, Rule
+
+HELP = "build the optimizer with `capturable=True`"
+
+
+class OptimizerNotCapturable(Rule):
+    code = "CG804"
+    name = "optimizer-not-capturable"
+    hazard = "training"
+    level = Level.ERROR
+    summary = "a captured step of an optimizer that keeps its step count on the host"
+    subscribes = (Called,)
+
+    def on(self, event: Called) -> Iterator[Report]:
+        if event.what != "optimizer-step" or event.capture is None or event.capture.compiled:
+            return
+        entry = operations.lookup(f"torch.optim.{event.data}") if isinstance(event.data, str) else None
+        if entry is None or entry.effect_of({"not-capturable"}) is None:
+            return
+        if any(isinstance(value, Const) and not value.value for value in event.arguments):
+            message = f"`{event.data}` has no `capturable=True`, and its step refuses to be captured"
+            yield Report(event.place, message, help=HELP)
