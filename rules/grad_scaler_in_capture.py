@@ -23,7 +23,7 @@ class GradScalerInCapture(Rule):
     def on(self, event: Called) -> Iterator[Report]:
         if event.what != "scaler" or event.capture is None or not isinstance(event.target, Const):
             return
-        if event.target.value == "step":
+        if event.target.value == "step" and not event.data:
             message = "`GradScaler.step` reads on the host whether gradients are finite"
             yield Report(event.place, message, help=HELP)
         elif event.target.value == "update":

@@ -328,7 +328,7 @@ def test_setting_up_distributed_training(
 
 
 def test_nested_warm_up_loops_multiply() -> None:
-    nested = "for _ in range(3):\n            for _ in range(4):\n                "
+    nested = "for _ in range(3):\n                for _ in range(4):\n                    "
     program = DISTRIBUTED.replace("            model(x).sum()", f"            {nested}model(x).sum()")
     program = program.format(
         construct=ON_SIDE, times="2", backward="y.sum().backward()", built="ok", warmed="ok"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphlint.analysis import loops, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -20,6 +22,9 @@ from graphlint.analysis.values import (
     Value,
     tensors_in,
 )
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
 
 OPTIMIZERS = (
     "Adam",
@@ -70,7 +75,7 @@ def given_optimizer(place: Place) -> Obj:
 def _step(call: Call) -> Value:
     """An optimizer step: in a capture its Python numbers become kernel arguments."""
     m = call.m
-    capturable = [g.fields.get(("const", "capturable"), (NONE, NONE))[1] for g in _groups(call)]
+    capturable = _options(m, call.this, "capturable")
     kind = call.this.fields["kind"]
     m.emit(
         Called(
@@ -99,14 +104,15 @@ def _zero_grad(call: Call) -> Value:
     return NONE
 
 
-def _groups(call: Call) -> list[Mapping]:
-    groups, rest = loops.elements_of(call.m, call.this.fields["param_groups"])
-    return [part for part in (*groups, rest) if isinstance(part, Mapping)]
+def _options(m: Machine, optimizer: Obj, name: str) -> list[Value]:
+    """The values of an option in the parameter groups of an optimizer; None where it was not given."""
+    groups, rest = loops.elements_of(m, optimizer.fields.get("param_groups", NONE))
+    held = [part for part in (*groups, rest) if isinstance(part, Mapping)]
+    return [group.fields.get(("const", name), (NONE, NONE))[1] for group in held]
 
 
 def _parameters_of(call: Call) -> list[Tensor]:
-    held = [group.fields.get(("const", "params")) for group in _groups(call)]
-    return [tensor for entry in held if entry is not None for tensor in tensors_in(entry[1])]
+    return [t for value in _options(call.m, call.this, "params") for t in tensors_in(value)]
 
 
 @model("torch.optim.Optimizer.state_dict", "torch.optim.Optimizer.load_state_dict")
@@ -127,7 +133,11 @@ def _scale(call: Call) -> Value:
 @model("torch.amp.GradScaler.step", "torch.amp.GradScaler.update", "torch.amp.GradScaler.unscale_")
 def _scaler_step(call: Call) -> Value:
     step = call.name.rpartition(".")[2]
-    call.m.emit(Called(place=call.place, what="scaler", target=Const(step), arguments=tuple(call.args)))
+    optimizer = call.get(0, "optimizer")
+    fused = isinstance(optimizer, Obj) and any(
+        isinstance(value, Const) and value.value is True for value in _options(call.m, optimizer, "fused")
+    )
+    call.m.emit(Called(place=call.place, what="scaler", target=Const(step), data=fused))
     return NONE
 
 
