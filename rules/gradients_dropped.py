@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import Const, Storage, Tensor
@@ -59,13 +60,14 @@ class GradientsDropped(Rule):
             return
         trained = self._trained[id(recorded)][1]
         for drop, storages in self._drops:
+            sure = drop.certainty or Certainty()
             if trained and storages and not trained & storages:
                 continue
             confidence = Confidence.DEFINITE if trained & storages else Confidence.LIKELY
             message = "the gradients that the graph fills are dropped here, and replays do not set `.grad`"
-            weaker = max(confidence, drop.certainty.confidence, key=list(Confidence).index)
+            weaker = max(confidence, sure.confidence, key=list(Confidence).index)
             chain = (recorded.place.hop, drop.place.hop, event.place.hop)
-            yield Report(drop.place, message, weaker, drop.certainty.level, chain=chain, help=HELP)
+            yield Report(drop.place, message, weaker, sure.level, chain=chain, help=HELP)
 
 
 def _storages(event: Called) -> set[Storage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
 from graphlint.analysis.values import Obj, Sequence_, Value
 from graphlint.finding import Confidence, Level
@@ -46,7 +47,9 @@ class GraphedCallableMisuse(Rule):
 
 def _belong_together(first: Called, second: Called) -> bool:
     """Whether one run of one function makes both calls: an evaluation pass is not part of a training step."""
-    certain = first.certainty.confidence is second.certainty.confidence is Confidence.DEFINITE
+    certain = all(
+        (call.certainty or Certainty()).confidence is Confidence.DEFINITE for call in (first, second)
+    )
     return certain and first.place.function == second.place.function
 
 
