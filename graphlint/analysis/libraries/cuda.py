@@ -27,7 +27,6 @@ from graphlint.analysis.values import (
     alternatives,
 )
 
-
 NO_GRAD = ("torch.no_grad", "torch.inference_mode")
 
 
