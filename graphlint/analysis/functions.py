@@ -170,16 +170,21 @@ def _definition(function: Function) -> Place:
 def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function unless this scenario has seen it often enough, or it is too deep."""
     node = function.node
-    depth = sum(1 for frame in m.frames if frame.function is not None and frame.function.node is node)
     owner = function.self_value.serial if isinstance(function.self_value, Obj) else 0
     key = (id(node), owner, bool(m.captures), id(m.capture.graph) if m.capture else 0)
-    if depth > 1 or len(m.frames) > m.MAX_DEPTH or m.visits.get(key, 0) >= m.VISITS:
+    if is_too_deep(m, function) or m.visits.get(key, 0) >= m.VISITS:
         known = m.memo.get((id(node), owner))
         return known if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1
     value = run(m, function, env, place)
     m.memo[(id(node), owner)] = value
     return value
+
+
+def is_too_deep(m: Machine, function: Function) -> bool:
+    """Whether a function is running twice already, as recursion does, or calls are nested too deeply."""
+    running = sum(1 for f in m.frames if f.function is not None and f.function.node is function.node)
+    return running > 1 or len(m.frames) > m.MAX_DEPTH
 
 
 def _declared_result(m: Machine, function: Function, place: Place) -> Value:
@@ -238,6 +243,8 @@ def run_generator(
     m: Machine, function: Function, env: Env, place: Place, on_yield: Callable[[Value], Value]
 ) -> Frame:
     """Run a generator's body to its end; `on_yield` runs in the consumer at each yield."""
+    if is_too_deep(m, function):
+        return []
     frame = Frame(function.module, env, function.qualname, function, place)
     frame.on_yield = on_yield
     frame.level = m.heap.open()

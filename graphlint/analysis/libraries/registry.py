@@ -36,8 +36,9 @@ class Call:
 
     @property
     def this(self) -> Obj:
-        """The owner of a method of a library object."""
-        assert isinstance(self.owner, Obj)
+        """The owner of a method of a library object; some instance of its class when it is not known."""
+        if not isinstance(self.owner, Obj):
+            self.owner = Obj(self.name.rpartition(".")[0], self.place)
         return self.owner
 
     def get(self, index: int, name: str) -> Value | None:
