@@ -1,4 +1,4 @@
-"""CG303: a device tensor copied to the host inside a capture region."""
+"""CG303: captured code copies a device tensor to the host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class BulkReadInCapture(Rule):
     name = "bulk-read-in-capture"
     hazard = "sync-in-capture"
     level = Level.ERROR
-    summary = "A device tensor copied to the host inside a capture region"
+    summary = "captured code copies a device tensor to the host"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -1,4 +1,4 @@
-"""CG305: an operation whose result size depends on device data inside a capture region."""
+"""CG305: captured code runs an operation whose result size depends on device data."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class DynamicShapeInCapture(Rule):
     name = "dynamic-shape-in-capture"
     hazard = "dynamic-shape"
     level = Level.ERROR
-    summary = "An operation whose result size depends on device data inside a capture region"
+    summary = "captured code runs an operation whose result size depends on device data"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect in ("dynamic-shape", "size-read"):
-            message = f"{reached_by(event)} needs device data to know how large its result is"
+            message = f"{reached_by(event)} needs device data to know how many elements there are"
             yield Report(event.place, message, confidence_in(event.operands), help=HELP)

@@ -1,4 +1,4 @@
-"""CG402: a host number that changes between calls is recorded into the graph."""
+"""CG402: a host number that changes between calls is recorded into a graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FrozenScalar(Rule):
     name = "frozen-scalar"
     hazard = "frozen-scalar"
     level = Level.ERROR
-    summary = "A host number that changes between calls is recorded into the graph"
+    summary = "a host number that changes between calls is recorded into a graph"
     subscribes = (FrozenUse,)
 
     def on(self, event: FrozenUse) -> Iterator[Report]:

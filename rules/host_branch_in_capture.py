@@ -1,4 +1,4 @@
-"""CG401: python control flow that depends on a device value inside a capture region."""
+"""CG401: captured Python takes a branch that depends on a device value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.scalar_read_in_capture import CONTROL_FLOW
-from graphlint.rules.wording import confidence_in
+from graphlint.rules.wording import CONTROL_FLOW, confidence_in, reached_by
 
 HELP = "choose on the device with `torch.where`, or decide before the capture"
 
@@ -18,10 +17,10 @@ class HostBranchInCapture(Rule):
     name = "host-branch-in-capture"
     hazard = "host-branch-on-device"
     level = Level.ERROR
-    summary = "Python control flow that depends on a device value inside a capture region"
+    summary = "captured Python takes a branch that depends on a device value"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect == "scalar-read" and event.how in CONTROL_FLOW:
-            message = f"`{event.how}` on a device tensor reads it back to the host, and the branch is frozen"
+            message = f"{reached_by(event)} depends on a device value, which is not known while recording"
             yield Report(event.place, message, confidence_in(event.operands), help=HELP)

@@ -1,4 +1,4 @@
-"""CG307: an operation that checks device values on the host inside a capture region."""
+"""CG307: captured code runs an operation that needs an answer from the device on the host."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import confidence_in, reached_by
 
+WHAT = {
+    "host-check": "reads an error code or a check back to the host",
+    "host-compare": "compares device tensors on the host",
+    "collective-host": "waits on the host for the other processes",
+    "unsupported": "cannot be captured",
+}
 HELP = "use the form without the check, or check after the replay"
 
 
@@ -17,10 +23,10 @@ class HostCheckInCapture(Rule):
     name = "host-check-in-capture"
     hazard = "implicit-sync"
     level = Level.ERROR
-    summary = "An operation that checks device values on the host inside a capture region"
+    summary = "captured code runs an operation that needs an answer from the device on the host"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:
-        if event.effect in ("host-check", "host-compare", "collective-host", "unsupported"):
-            message = f"{reached_by(event)} needs an answer from the device on the host"
+        if event.effect in WHAT:
+            message = f"{reached_by(event)} {WHAT[event.effect]}"
             yield Report(event.place, message, confidence_in(event.operands), help=HELP)

@@ -1,4 +1,4 @@
-"""CG301: an explicit wait for the GPU inside a capture region."""
+"""CG301: captured code waits for the device explicitly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import reached_by
 
 HELP = "synchronise before the capture begins or after it has ended"
+HELP_FOR_COPIES = "pass `non_blocking=True`: a copy of pinned memory can be recorded"
+WAITS = "waits for the device while its work is only being recorded"
+ASKS = "asks whether device work has finished while it is only being recorded"
 
 
 class HostSyncInCapture(Rule):
@@ -16,10 +20,12 @@ class HostSyncInCapture(Rule):
     name = "host-sync-in-capture"
     hazard = "sync-in-capture"
     level = Level.ERROR
-    summary = "An explicit wait for the GPU inside a capture region"
+    summary = "captured code waits for the device explicitly"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect in ("sync", "query"):
-            what = "waits for" if event.effect == "sync" else "asks about"
-            yield Report(event.place, f"`{event.name}` {what} work that is only being recorded", help=HELP)
+            what = WAITS if event.effect == "sync" else ASKS
+            copies = event.effect == "sync" and event.name.startswith("Tensor.")
+            help = HELP_FOR_COPIES if copies else HELP
+            yield Report(event.place, f"{reached_by(event)} {what}", help=help)

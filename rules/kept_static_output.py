@@ -16,11 +16,8 @@ class KeptStaticOutput(Rule):
     name = "kept-static-output"
     hazard = "stale-output"
     level = Level.ERROR
-    summary = "An output of a graph is kept while the next replay overwrites it"
-    subscribes = (
-        StaleRead,
-        Returned,
-    )
+    summary = "an output of a graph is kept while the next replay overwrites it"
+    subscribes = (StaleRead, Returned)
 
     def on(self, event: StaleRead | Returned) -> Iterator[Report]:
         if isinstance(event, StaleRead):

@@ -1,4 +1,4 @@
-"""CG306: host data or pageable memory copied to the device inside a capture region."""
+"""CG306: captured code copies host data that is not in pinned memory to the device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PageableCopyInCapture(Rule):
     name = "pageable-copy-in-capture"
     hazard = "pageable-copy"
     level = Level.ERROR
-    summary = "Host data or pageable memory copied to the device inside a capture region"
+    summary = "captured code copies host data that is not in pinned memory to the device"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -19,7 +19,7 @@ class ReboundStaticInput(Rule):
     name = "rebound-static-input"
     hazard = "rebind-static-input"
     level = Level.ERROR
-    summary = "A tensor that a graph reads is rebound instead of written between replays"
+    summary = "a tensor that a graph reads is rebound instead of written between replays"
     subscribes = (Replay, Displaced)
 
     def on(self, event: Replay | Displaced) -> Iterator[Report]:

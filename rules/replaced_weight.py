@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Replay
+from graphlint.analysis.graphs import Changed
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter
@@ -17,24 +18,21 @@ class ReplacedWeight(Rule):
     name = "replaced-weight"
     hazard = "stale-pointer"
     level = Level.ERROR
-    summary = "The storage of a weight is replaced while a graph still reads the old one"
+    summary = "the storage of a weight is replaced while a graph still reads the old one"
     subscribes = (Replay,)
 
     def on(self, event: Replay) -> Iterator[Report]:
         for changed in event.changed:
             if is_parameter(changed.read.value):
-                for write in changed.writes:
-                    message = f"`{changed.read.name}` gets new storage, but the graph reads the captured one"
-                    yield Report(
-                        write.place, message, chain=(*changed.read.chain, write.place.hop), help=HELP
-                    )
+                yield from self._rebound(changed)
         for storage, place in event.recorded.storages.items():
             if storage.replaced is not None and storage.replaced_at >= event.recorded.clock:
                 message = "`.data =` gives the tensor new storage, but the graph reads the captured one"
-                yield Report(
-                    storage.replaced,
-                    message,
-                    Confidence.DEFINITE,
-                    chain=(place.hop, storage.replaced.hop),
-                    help=HELP,
-                )
+                yield Report(storage.replaced, message, chain=(place.hop, storage.replaced.hop), help=HELP)
+
+    def _rebound(self, changed: Changed) -> Iterator[Report]:
+        read = changed.read
+        for write in changed.writes:
+            message = f"`{read.name}` gets new storage, but the graph reads the captured one"
+            confidence = Confidence.DEFINITE if changed.certain else Confidence.LIKELY
+            yield Report(write.place, message, confidence, chain=(*read.chain, write.place.hop), help=HELP)

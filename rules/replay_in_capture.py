@@ -16,8 +16,9 @@ class ReplayInCapture(Rule):
     name = "replay-in-capture"
     hazard = "other"
     level = Level.ERROR
-    summary = "A graph is replayed while another capture is open"
+    summary = "a graph is replayed while another capture is open"
     subscribes = (events.ReplayInCapture,)
 
     def on(self, event: events.ReplayInCapture) -> Iterator[Report]:
-        yield Report(event.place, "a graph is replayed while another capture is open", help=HELP)
+        message = "the replay of a graph cannot be recorded into another graph"
+        yield Report(event.place, message, help=HELP)

@@ -1,4 +1,4 @@
-"""CG501: work on a stream that has not joined the capture."""
+"""CG501: captured code puts work on a stream that has not joined the capture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class StreamEscapeInCapture(Rule):
     name = "stream-escape-in-capture"
     hazard = "stream-escape"
     level = Level.ERROR
-    summary = "Work on a stream that has not joined the capture"
+    summary = "captured code puts work on a stream that has not joined the capture"
     subscribes = (StreamEntered,)
 
     def on(self, event: StreamEntered) -> Iterator[Report]:

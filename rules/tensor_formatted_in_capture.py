@@ -1,4 +1,4 @@
-"""CG304: a device tensor printed or formatted inside a capture region."""
+"""CG304: captured code prints or formats a device tensor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in
+from graphlint.rules.wording import confidence_in, reached_by
 
 HELP = "format the shape and dtype only, or print after the replay"
 
@@ -17,11 +17,10 @@ class TensorFormattedInCapture(Rule):
     name = "tensor-formatted-in-capture"
     hazard = "implicit-sync"
     level = Level.ERROR
-    summary = "A device tensor printed or formatted inside a capture region"
+    summary = "captured code prints or formats a device tensor"
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect == "format":
-            how = "a call" if event.how == "call" else f"`{event.how}`"
-            message = f"{how} formats a device tensor, which reads its values back to the host"
+            message = f"{reached_by(event)} formats a device tensor and reads its values back to the host"
             yield Report(event.place, message, confidence_in(event.operands), help=HELP)

@@ -6,30 +6,57 @@ from graphlint.analysis.events import Operation
 from graphlint.analysis.values import Tensor, Unknown, Value, alternatives, tensors_in
 from graphlint.finding import Confidence
 
+# Syntax that asks for the truth of a value: the answer decides which Python runs.
+CONTROL_FLOW = {
+    "if": "`if`",
+    "while": "`while`",
+    "assert": "`assert`",
+    "and": "`and`",
+    "or": "`or`",
+    "not": "`not`",
+    "in": "`in`",
+    "conditional expression": "a conditional expression",
+    "chained comparison": "a chained comparison",
+    "comprehension filter": "the filter of a comprehension",
+}
+
+# Other syntax that reaches an operation.
+SYNTAX = {
+    "for": "a loop over a tensor",
+    "f-string": "an f-string",
+    "%-format": "`%` formatting",
+    "index": "a tensor used as an index",
+    "mask index": "indexing with a boolean mask",
+    "mask store": "a store through a boolean mask",
+    "scalar index": "an index that is a tensor",
+    "list index": "indexing with Python data",
+    "cpu index": "indexing with a CPU tensor",
+    "store": "a store into a tensor",
+}
+
 
 def confidence_in(operands: tuple[Value, ...]) -> Confidence:
     """Definite for a tensor known to be on the device, likely for one whose device is not known."""
     tensors = [tensor for operand in operands for tensor in tensors_in(operand, 2)]
     if any(tensor.device == "cuda" for tensor in tensors):
         return Confidence.DEFINITE
-    if (
-        any(isinstance(part, Unknown) for operand in operands for part in alternatives(operand))
-        and not tensors
-    ):
+    parts = [part for operand in operands for part in alternatives(operand)]
+    if not tensors and any(isinstance(part, Unknown) for part in parts):
         return Confidence.POSSIBLE
     return Confidence.LIKELY
 
 
 def reached_by(event: Operation) -> str:
-    """The operation as the user wrote it: a call by its name, another syntax by that."""
+    """The operation as the user wrote it: a method, a function, a builtin or other syntax."""
     if event.how == "call":
-        return f"`{event.name.removeprefix('Tensor.')}`"
-    return f"`{event.how}`"
+        name = event.name.removeprefix("Tensor")
+        return f"`{name}()`"
+    return CONTROL_FLOW.get(event.how) or SYNTAX.get(event.how) or f"`{event.how}()`"
 
 
 def is_parameter(value: Value) -> bool:
     """Whether a value is a weight or buffer of a module."""
     return any(
-        isinstance(part, Tensor) and (part.parameter or part.storage.owner in ("parameter",))
+        isinstance(part, Tensor) and (part.parameter or part.storage.owner == "parameter")
         for part in alternatives(value)
     )

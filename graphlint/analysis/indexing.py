@@ -182,7 +182,6 @@ HOW = {
     "scalar-index": "scalar index",
     "list-index": "list index",
     "cpu-index": "cpu index",
-    "single-element": "element store",
 }
 
 
@@ -201,6 +200,7 @@ def _judge(
     how = next((word for condition, word in HOW.items() if condition in holds), "store")
     if value is not None:
         holds |= table_conditions.of_written(value)
+        how = "mask store" if how == "mask index" else how
     operation = operations.method(name.removeprefix("Tensor."))
     effect = operation.effect_of(holds)
     if effect is not None and (owner.on_device or "scalar-index" in holds):

@@ -276,10 +276,12 @@ def _opaque(call: Call, given: list[Tensor]) -> Value:
     step = compiled.unknown_step(m, call.place)
     if step is not None:
         return step
-    made = Unknown("output of an unknown module", typed="tensor")
     if m.captures:
         m.captures[-1].work += 1
-    return made
+        made = m.tensor(None, call.place)
+        made.storage.owner = "opaque"
+        return made
+    return Unknown("output of an unknown module", typed="tensor")
 
 
 def _sequential(call: Call) -> Value:
