@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, expressions, functions, library, loops, parallel
+from graphlint.analysis import attributes, expressions, functions, library, loops, parallel, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
@@ -156,7 +156,7 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
     if not given:
         return Unknown("result of a call that could not be followed", change)
-    return library.opaque_result(m, function, given, place)
+    return tensor_ops.opaque_result(m, place)
 
 
 def _announce_unknown_reset(m: Machine, function: Value, arguments: Arguments, place: Place) -> None:

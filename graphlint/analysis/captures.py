@@ -167,6 +167,7 @@ def replay(m: Machine, graph: Obj, place: Place) -> None:
         m.emit(ReplayInCapture(place=place, graph=graph))
         return
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    m.heap.write(graph.fields, "replayed", place)
     record = graph.fields.get("record")
     if not isinstance(record, Capture):
         return

@@ -84,7 +84,7 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
     if own is not None and not isinstance(value, Union):
         value = own
     for part in alternatives(value):
-        if isinstance(part, Tensor) and part.on_device:
+        if isinstance(part, Tensor) and part.on_device and part.storage.owner != "opaque":
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
     answer = truth(value)
     if m.captures and answer is None:

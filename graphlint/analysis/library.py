@@ -130,19 +130,11 @@ def _unmodelled(call: Call) -> Value:
             tensor_ops.host_use(call.m, call.node, value, "argument", call.frame)
     if given and root not in HOST_LIBRARIES - {"torch"}:
         tensor_ops.note_use(call.m, given, call.place)
-        return opaque_result(call.m, External(call.name), given, call.place)
+        return tensor_ops.opaque_result(call.m, call.place)
     change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
     if call.name.rpartition(".")[2][:1].isupper():
         return Obj(call.name, call.place)
     return Unknown(f"result of `{call.name}`", change)
-
-
-def opaque_result(m: Machine, function: Value, given: list[Tensor], place: Place) -> Value:
-    """What an unknown function of tensors returns: something that may be a tensor."""
-    if m.captures:
-        m.captures[-1].work += 1
-    made = Unknown("result of a call that could not be followed", typed="tensor")
-    return made
 
 
 def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:
@@ -161,7 +153,7 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
     m.emit(Called(place=place, what="opaque", target=owner, arguments=arguments.all()))
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     if given and override is None:
-        return opaque_result(m, owner, given, place)
+        return tensor_ops.opaque_result(m, place)
     return Unknown(f"result of calling `{owner.cls}`")
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions
-from graphlint.analysis.events import Displaced, Event, StaleRead
+from graphlint.analysis import conditions, outputs
+from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
@@ -264,7 +264,7 @@ class Machine:
     def refresh(self, value: Value, place: Place) -> Value:
         """What reading `value` from a name or field yields: outputs are stamped with the replay count."""
         if isinstance(value, Tensor):
-            return value if value.storage.graph is None else self._stamped(value, place)
+            return value if value.storage.graph is None else outputs.stamped(self, value, place)
         if isinstance(value, Sequence_) and _holds_output(value.items):
             items = [self.refresh(item, place) for item in value.items]
             return Sequence_(items, value.kind, value.rest, value.change, value.site)
@@ -275,26 +275,9 @@ class Machine:
             return copy
         return value
 
-    def _stamped(self, value: Tensor, place: Place) -> Tensor:
-        graph = value.storage.graph
-        assert graph is not None
-        if self.capture is not None and self.capture.graph is graph:
-            return value
-        stamp = graph.fields.get("stamp", 0)
-        if value.stamp == 0 and stamp:
-            fresh = value.alias(ndim=value.ndim)
-            fresh.stamp, fresh.taken = stamp, place
-            return fresh
-        self.check_stale(value, place)
-        return value
-
     def check_stale(self, value: Tensor, place: Place) -> None:
         """Tell of a read through an alias that was taken before the graph's last replay."""
-        graph = value.storage.graph
-        if graph is None or not 0 < value.stamp < graph.fields.get("stamp", 0):
-            return
-        event = StaleRead(place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept)
-        self.emit(event)
+        outputs.check(self, value, place)
 
     # compiled code
 

@@ -78,6 +78,16 @@ def fresh_like(m: Machine, value: Tensor, place: Place, kind: str | None = None)
     return m.tensor(value.device, place, kind or value.kind, value.ndim)
 
 
+def opaque_result(m: Machine, place: Place) -> Value:
+    """What something that could not be followed makes of tensors: in a capture, memory of the graph."""
+    if not m.captures:
+        return Unknown("result of a call that could not be followed", typed="tensor")
+    m.captures[-1].work += 1
+    made = m.tensor(None, place)
+    made.storage.owner = "opaque"
+    return made
+
+
 def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     """An operation touches these tensors: a stale alias among them is read here."""
     for tensor in tensors:

@@ -287,6 +287,7 @@ def _sum(call: Call) -> Value:
     values = [*known, *([rest] if rest is not None else [])]
     tensors = [t for v in values for t in tensors_in(v, 0)]
     if tensors:
+        tensor_ops.note_use(call.m, tensors, call.place)
         return call.m.tensor(tensor_ops.common_device(tensors), call.place, tensors[0].kind, tensors[0].ndim)
     return expressions.derived("sum", *values) if values else Const(0)
 

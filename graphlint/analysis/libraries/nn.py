@@ -276,12 +276,7 @@ def _opaque(call: Call, given: list[Tensor]) -> Value:
     step = compiled.unknown_step(m, call.place)
     if step is not None:
         return step
-    if m.captures:
-        m.captures[-1].work += 1
-        made = m.tensor(None, call.place)
-        made.storage.owner = "opaque"
-        return made
-    return Unknown("output of an unknown module", typed="tensor")
+    return tensor_ops.opaque_result(m, call.place)
 
 
 def _sequential(call: Call) -> Value:

@@ -1,0 +1,79 @@
+"""Aliases of a graph's outputs: which replay they were taken after, and which reads of them are stale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.events import StaleRead
+from graphlint.analysis.frames import Place
+from graphlint.analysis.values import Obj, Tensor
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+@dataclass(slots=True)
+class Epoch:
+    """What one function has read of one output since the last replay."""
+
+    stamp: int
+    fresh: bool = False
+    undecided: list[StaleRead] = field(default_factory=list)
+
+
+def stamped(m: Machine, value: Tensor, place: Place) -> Tensor:
+    """What reading an output from a name or field yields: an alias that knows after which replay."""
+    graph = value.storage.graph
+    assert graph is not None
+    if m.capture is not None and m.capture.graph is graph:
+        return value
+    stamp = graph.fields.get("stamp", 0)
+    if value.stamp != 0 or not stamp:
+        check(m, value, place)
+        return value
+    fresh = value.alias(ndim=value.ndim)
+    fresh.stamp, fresh.taken = stamp, place
+    if not _is_above_the_replay(graph, place):
+        epoch = _epoch(m, value, stamp, place)
+        epoch.fresh = True
+        for event in epoch.undecided:
+            m.emit(event)
+        epoch.undecided.clear()
+    return fresh
+
+
+def check(m: Machine, value: Tensor, place: Place) -> None:
+    """Tell of a read through an alias that was taken before the graph's last replay.
+
+    `y = self.y; graph.replay(); use(y)` picks the output up beforehand and means the new one. Such an alias
+    is stale only when the same function also reads the output afresh, so that it means two generations.
+    """
+    graph = value.storage.graph
+    stamp = graph.fields.get("stamp", 0) if graph is not None else 0
+    if graph is None or not 0 < value.stamp < stamp:
+        return
+    event = StaleRead(place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept)
+    epoch = _epoch(m, value, stamp, place)
+    taken_for_it = value.kept is None and _is_above_the_replay(graph, event.taken)
+    if taken_for_it and not epoch.fresh:
+        epoch.undecided.append(event)
+    else:
+        m.emit(event)
+
+
+def _epoch(m: Machine, value: Tensor, stamp: int, place: Place) -> Epoch:
+    key = ("epoch", value.storage.serial, place.function)
+    epoch = m.memo.get(key)
+    if not isinstance(epoch, Epoch) or epoch.stamp != stamp:
+        epoch = m.memo[key] = Epoch(stamp)
+    return epoch
+
+
+def _is_above_the_replay(graph: Obj, taken: Place) -> bool:
+    """Whether a place is in the function that replayed last, above the replay: it is for the next replay."""
+    replayed = graph.fields.get("replayed")
+    if not isinstance(replayed, Place):
+        return False
+    same = taken.module is replayed.module and taken.function == replayed.function
+    return same and taken.line < replayed.line
