@@ -35,8 +35,6 @@ def make(folder: Path, files: dict[str, str]) -> None:
 def run(folder: Path, cache: Path | None = None, jobs: int = 1) -> Analysis:
     project = Project(sorted(folder.glob("*.py")), cwd=folder)
     return analyse(project, Config(root=folder), cache=cache, jobs=jobs)
-        Project(sorted(folder.glob("*.py")), cwd=folder), Config(root=folder), cache=cache, jobs=jobs
-    )
 
 
 def codes(analysis: Analysis) -> list[tuple[str, int, str]]:
