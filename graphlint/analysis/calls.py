@@ -11,7 +11,8 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.heap import Snapshot
-from graphlint.analysis.libraries import nn
+from graphlint.analysis.libraries import containers, hooks, nn
+from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -136,7 +137,13 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
             m.emit(Called(place=place, what="module", target=owner, arguments=arguments.all()))
             nn.note_module(m, owner)
         if not isinstance(method, Unknown) and not (isinstance(method, External) and method.owner is owner):
-            return call(m, method, arguments, place.node, frame, place)
+            if name == "__call__":
+                return call(m, method, arguments, place.node, frame, place)
+            return hooks.around(
+                m, owner, arguments, place, frame, lambda: call(m, method, arguments, place.node, frame, place)
+            )
+    if containers.kind_of(owner) == "torch.nn.Sequential":
+        return containers.run_in_order(Call(m, "torch.nn.Sequential", owner, arguments, place, frame), owner)
     if owner.cls.is_module:
         return library.call_object(m, Obj("torch.nn.Module", place), arguments, place, frame)
     return opaque_call(m, Unknown(f"`{owner.cls.name}` has no `__call__`"), arguments, place)

@@ -20,6 +20,8 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries import containers
+from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -143,9 +145,9 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
     if roots.is_declared(function.node) and not m.captures:
         return _call_declared(m, function, arguments, place)
     env = bind(m, function, arguments, place)
-    if m.captures:
-        for capture in m.captures:
-            capture.functions.setdefault(id(function.node), (_definition(function), m.chain(place)))
+    reached = m.captures or ([m.foreign] if m.foreign is not None else [])
+    for capture in reached:
+        capture.functions.setdefault(id(function.node), (_definition(function), m.chain(place)))
     m.executed[id(function.node)] = m.executed.get(id(function.node), 0) + 1
     if generators.is_generator(function.node):
         return generators.suspended(m, function, env, place)
@@ -404,6 +406,9 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
     found = info.find("__init__")
     if found is None:
         record_fields(m, made, info, arguments, place)
+        kind = containers.kind_of(made)
+        if kind is not None:
+            containers.fill(Call(m, kind, None, arguments, place, m.frame), made, kind)
         if not info.is_record:
             m.heap.write(made.fields, "?args", Sequence_(arguments.args, "tuple", arguments.more))
             _construct_library_base(m, made, info, arguments, place)

@@ -15,6 +15,7 @@ from graphlint.analysis.libraries import (
     callables,
     compiled,
     cuda,
+    custom_operators,
     nn,
     optim,
     stdlib,
@@ -110,6 +111,10 @@ def _count(m: Machine) -> None:
 
 def _unmodelled(call: Call) -> Value:
     root = call.name.split(".")[0]
+    is_operator = call.name.startswith("torch.ops.")
+    if is_operator and (result := custom_operators.call_operator(call)) is not None:
+        _count(call.m)
+        return result
     if nn.is_module_class(call.name):
         _count(call.m)
         return nn.make_module(call)
@@ -120,7 +125,9 @@ def _unmodelled(call: Call) -> Value:
         inherited = nn.method(call) if owner.cls.startswith("torch.nn.") else None
         if inherited is not None:
             return inherited
-    if root in HOST_LIBRARIES:
+    if is_operator and not custom_operators.is_builtin(call.name):
+        call.m.unresolved(call.place, "an operator without a Python body in the project")
+    elif root in HOST_LIBRARIES:
         _count(call.m)
     else:
         call.m.unresolved(call.place, f"`{call.name}` is outside the project")
@@ -198,6 +205,8 @@ def is_module_method(name: str) -> bool:
 
 def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: Place) -> Value | None:
     """What a library base class gives an instance of a project class."""
+    if f"{dotted}.{name}" in MODELS and dotted.startswith("torch.nn."):
+        return External(f"{dotted}.{name}", owner)
     if nn.is_module_class(dotted) or dotted == "torch.nn.Module":
         return nn.attribute(m, owner, name, place) or External(f"torch.nn.Module.{name}", owner)
     if dotted in nn.CUDA_BASES and f"{dotted}.{name}" in MODELS:

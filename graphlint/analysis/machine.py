@@ -85,6 +85,8 @@ class Machine:
         self.prepared: dict[int, set[str]] = {}
         self.function_fields: dict[tuple[int, int], Fields] = {}
         self.threads: list[ThreadRun] = []
+        self.foreign: Capture | None = None
+        self.backward_hooks: list[tuple[Value, Value, list[Value], Obj]] = []
         self.running: list[ThreadRun] = []
         self.loaders: list[Obj] = []
         self.clock = 0
@@ -106,7 +108,7 @@ class Machine:
 
     def chain(self, place: Place) -> tuple[Hop, ...]:
         """The hops from the open capture's region to `place`; empty outside a capture."""
-        capture = self.capture
+        capture = self.capture or self.foreign
         if capture is None:
             return ()
         hops = [*capture.chain, capture.place.hop] if capture.chain else [capture.place.hop]

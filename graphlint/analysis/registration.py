@@ -38,10 +38,10 @@ def fill(m: Machine, module: ModuleFile, name: str) -> None:
     """Run the statements that change the global `name` while the program is imported."""
     fillers = {name, *_filling_functions(module, name)}
     for statement in _changing(module.tree.body, fillers):
-        _run(m, module, statement)
+        run(m, module, statement)
     for other, known_as in _importers(m, module, fillers):
         for statement in _changing(other.tree.body, known_as):
-            _run(m, other, statement)
+            run(m, other, statement)
 
 
 def _filling_functions(module: ModuleFile, name: str) -> Iterator[str]:
@@ -123,7 +123,8 @@ def _locals(
     return [f"{name}.{filler}" for filler in fillers] if found is module else []
 
 
-def _run(m: Machine, module: ModuleFile, statement: ast.stmt) -> None:
+def run(m: Machine, module: ModuleFile, statement: ast.stmt) -> None:
+    """Run one top-level statement of a module for what it does to other things."""
     frame = Frame(module, m.env_of(module), "<module>")
     if isinstance(statement, _Definition) and len(module.bindings.get(statement.name, ())) == 1:
         names.module_attribute(m, module, statement.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import conditions
 from graphlint.analysis.events import Operation
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.graphs import HostUse
+from graphlint.analysis.graphs import Capture, HostUse
 from graphlint.analysis.values import (
     Change,
     Const,
@@ -115,10 +115,21 @@ def effect(
     keywords: dict[str, Value] | None = None,
 ) -> None:
     """Tell the rules of an operation with an effect on the capture."""
-    if m.captures:
-        event = Operation(place=frame.place(node), name=name, effect=what, operands=operands, how=how)
+    capture = m.capture
+    if capture is None and m.foreign is not None and _reaches_over(m.foreign, name, what):
+        capture = m.foreign
+    if capture is not None:
+        place = frame.place(node)
+        event = Operation(place=place, name=name, effect=what, operands=operands, how=how, capture=capture)
         event.keywords = keywords or {}
         m.emit(event)
+
+
+def _reaches_over(capture: Capture, name: str, what: str) -> bool:
+    """Whether an operation on one thread breaks the capture that another thread has open."""
+    if name == "torch.cuda.synchronize":
+        return True
+    return capture.mode == "global" and what in ("sync", "query", "scalar-read", "bulk-read", "format")
 
 
 def formatted(m: Machine, node: ast.AST, value: Value, frame: Frame, how: str) -> None:

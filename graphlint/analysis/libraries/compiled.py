@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, captures, roots, tensor_ops
+from graphlint.analysis import calls, captures, roots, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -262,60 +262,7 @@ def _constexpr_names(kernel: object) -> frozenset[str]:
     )
 
 
-# custom operators and autograd
-
-
-@model("torch.library.custom_op", "torch.library.register_kernel", "torch.library.triton_op")
-def _custom_op(call: Call) -> Value:
-    """`@torch.library.custom_op("ns::name")`: calling the operator runs the Python body."""
-    name = call.text(0, "name")
-    made = Obj("custom-op-decorator", call.place)
-    made.fields["name"] = Const(name)
-    if len(call.args) > 1 and isinstance(call.args[1], Function):
-        return _register(call, name, call.args[1])
-    return made
-
-
-@model("custom-op-decorator.__call__")
-def _register_decorated(call: Call) -> Value:
-    name = call.this.fields["name"]
-    return _register(call, name.value if isinstance(name, Const) else "", call.args[0])
-
-
-def _register(call: Call, name: str, body: Value) -> Value:
-    made = Obj("custom-op", call.place)
-    made.fields["wrapped"] = body
-    call.m.memo[("custom-op", name.replace("::", "."))] = made
-    return made
-
-
-@model("custom-op.__call__")
-def _call_custom_op(call: Call) -> Value:
-    """The body of a custom operator is never compiled: what it does is told, also inside compiled code."""
-    with call.m.telling():
-        return _run_wrapped(call, call.this)
-
-
-@model("custom-op.register_fake", "custom-op.register_autograd", "torch.library.register_fake")
-def _fake(call: Call) -> Value:
-    return (
-        call.args[0]
-        if call.args and isinstance(call.args[0], Function)
-        else Obj("identity-decorator", call.place)
-    )
-
-
-@model("torch.autograd.Function.apply")
-def _apply(call: Call) -> Value:
-    """`F.apply(...)`: the forward of an autograd function, its context unknown."""
-    from graphlint.analysis.values import Class
-
-    if isinstance(call.owner, Class):
-        forward = attributes.get(call.m, call.owner, "forward", call.node, call.frame)
-        context = Obj("torch.autograd.function.FunctionCtx", call.place)
-        arguments = Arguments([context, *call.args], call.arguments.kwargs, call.arguments.more)
-        return calls.call(call.m, forward, arguments, call.node, call.frame, call.place)
-    return Unknown("autograd function")
+# callables that run others
 
 
 @model("torch.utils.checkpoint.checkpoint", "torch.vmap.__call__", "torch.func.functional_call")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, functions, loops, tensor_ops
+from graphlint.analysis import attributes, calls, functions, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import compiled
+from graphlint.analysis.libraries import autograd, compiled, containers, hooks
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 CASTS = frozenset({"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"})
 PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
-CONTAINERS = ("torch.nn.ModuleList", "torch.nn.ParameterList", "torch.nn.Sequential")
 WEIGHTED = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "Bilinear")
 RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
@@ -49,25 +48,15 @@ def make_module(call: Call) -> Value:
     made = Obj(call.name, call.place)
     if call.name == "torch.nn.Parameter":
         return _parameter(call)
-    if call.name in CONTAINERS:
-        made.fields["elements"] = _children(call)
-    elif call.name in ("torch.nn.ModuleDict", "torch.nn.ParameterDict"):
-        held = call.get(0, "modules")
-        made.fields["elements"] = held if isinstance(held, Mapping) else Mapping(call.place)
+    kind = containers.kind_of(made)
+    if kind is not None:
+        containers.fill(call, made, kind)
     elif call.name.endswith(("DataParallel", "DistributedDataParallel")):
         module = call.get(0, "module")
         made.fields["module"] = module if module is not None else Unknown("module")
         call.m.emit(Called(place=call.place, what="ddp", target=made, data=list(call.m.streams)))
     made.fields["device"] = call.arguments.kwargs.get("device") or NONE
     return made
-
-
-def _children(call: Call) -> Sequence_:
-    """The modules of a container, given as a list or one by one."""
-    if len(call.args) == 1 and not isinstance(call.args[0], Obj):
-        known, rest = loops.elements_of(call.m, call.args[0])
-        return Sequence_(known, "list", rest)
-    return Sequence_(call.args, "list", call.arguments.more)
 
 
 def _parameter(call: Call) -> Value:
@@ -165,6 +154,7 @@ METHODS = frozenset(
         "register_forward_hook",
         "register_forward_pre_hook",
         "register_full_backward_hook",
+        "register_full_backward_pre_hook",
         "state_dict",
         "load_state_dict",
         "zero_grad",
@@ -224,10 +214,15 @@ def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fra
 def call_module(call: Call) -> Value:
     """Call a library module: containers call their children, others compute a tensor."""
     owner, m = call.this, call.m
+    return hooks.around(m, owner, call.arguments, call.place, call.frame, lambda: _forward(call, owner))
+
+
+def _forward(call: Call, owner: Obj) -> Value:
+    m = call.m
     assert isinstance(owner.cls, str)
     last = owner.cls.rpartition(".")[2]
     if owner.cls == "torch.nn.Sequential":
-        return _sequential(call)
+        return containers.run_in_order(call, owner)
     if last in ("DataParallel", "DistributedDataParallel"):
         m.emit(Called(place=call.place, what="ddp-call", target=owner, data=m.repetitions()))
         note_module(m, owner)
@@ -279,15 +274,6 @@ def _opaque(call: Call, given: list[Tensor]) -> Value:
     return tensor_ops.opaque_result(m, call.place)
 
 
-def _sequential(call: Call) -> Value:
-    held = call.this.fields.get("elements")
-    value: Value = call.args[0] if call.args else Unknown("input")
-    known, rest = loops.elements_of(call.m, held) if isinstance(held, Value) else ((), None)
-    for child in (*known, *([rest] if rest is not None else [])):
-        value = calls.call(call.m, child, Arguments([value]), call.node, call.frame, call.place)
-    return value
-
-
 # methods
 
 
@@ -310,6 +296,9 @@ def _plain_method(call: Call) -> Value:
 
 
 def _init(call: Call) -> Value:
+    kind = containers.kind_of(call.owner) if isinstance(call.owner, Obj) else None
+    if kind is not None and isinstance(call.owner, Obj):
+        containers.fill(call, call.owner, kind)
     return NONE
 
 
@@ -340,6 +329,13 @@ def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
     data = dropped is not False if given is None or isinstance(given, Const) else None
     target = call.owner or NONE
     call.m.emit(Called(place=call.place, what="zero-grad", target=target, arguments=touched, data=data))
+
+
+def _add_module(call: Call) -> Value:
+    name, value = call.text(0, "name"), call.get(1, "module")
+    if isinstance(call.owner, Obj) and name and value is not None:
+        attributes.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
+    return NONE
 
 
 def _register_buffer(call: Call) -> Value:
@@ -397,6 +393,8 @@ def _modules_in(owner: Obj) -> list[Obj]:
             found.append(value)
         elif isinstance(value, Sequence_):
             found += [part for part in value.elements() if isinstance(part, Obj)]
+        elif isinstance(value, Mapping):
+            found += [part for _, part in value.entries() if isinstance(part, Obj)]
     return found
 
 
@@ -422,15 +420,6 @@ def _children_of(call: Call) -> Value:
     if "named" in call.name:
         return Sequence_([Sequence_([Host("str"), item], "tuple") for item in found[:4]], "list")
     return Sequence_(found[:4], "list")
-
-
-def _hook(call: Call) -> Value:
-    """A forward hook runs whenever the module is called."""
-    if isinstance(call.owner, Obj) and call.args:
-        held = call.owner.fields.get("?hooks")
-        hooks = held if isinstance(held, Sequence_) else Sequence_()
-        call.m.heap.write(call.owner.fields, "?hooks", Sequence_((*hooks.items, call.args[0])))
-    return Obj("torch.utils.hooks.RemovableHandle", call.place)
 
 
 def _state_dict(call: Call) -> Value:
@@ -460,7 +449,11 @@ def _mode(call: Call) -> Value:
 
 
 def _state(call: Call) -> Value:
-    return Unknown("submodule")
+    """`get_submodule("a.b")` and relatives: the attribute at the end of the path."""
+    path, value = call.text(0, "target"), call.owner or NONE
+    for part in path.split(".") if path else ():
+        value = attributes.get(call.m, value, part, call.node, call.frame)
+    return value if path else Unknown("submodule")
 
 
 _METHOD_MODELS = {
@@ -477,8 +470,12 @@ _METHOD_MODELS = {
     "named_modules": _children_of,
     "children": _children_of,
     "named_children": _children_of,
-    "register_forward_hook": _hook,
-    "register_forward_pre_hook": _hook,
+    "register_forward_hook": hooks.register,
+    "register_forward_pre_hook": hooks.register,
+    "register_full_backward_hook": autograd.module_hook,
+    "register_full_backward_pre_hook": autograd.module_hook,
+    "add_module": _add_module,
+    "register_module": _add_module,
     "state_dict": _state_dict,
     "apply": _apply,
     "compile": _compile,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import loops, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import nn
+from graphlint.analysis.libraries import autograd, nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -152,6 +152,7 @@ def _backward(call: Call) -> Value:
         tensor_ops.note_use(m, [target], call.place)
     if m.captures:
         m.captures[-1].work += 1
+    autograd.run_backward(m, call.place, call.frame)
     if call.name == "torch.autograd.grad":
         return Sequence_((), "tuple", m.tensor(None, call.place))
     return NONE

@@ -94,6 +94,7 @@ def _identity(call: Call) -> Value:
     "torch._dynamo.disable",
     "torch.compiler.allow_in_graph",
     "torch.fx.wrap",
+    "torch.jit.script",
 )
 def _kept(call: Call) -> Value:
     return call.args[0] if call.args else Obj("identity-decorator", call.place)

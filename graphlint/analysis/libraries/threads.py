@@ -67,14 +67,15 @@ def _run_beside(
     m.emit(Called(place=call.place, what="thread-start", target=call.owner or NONE, data=run))
     if isinstance(target, (Unknown, External)):
         return run
-    kept = m.captures, m.streams, m.contexts
+    kept = m.captures, m.streams, m.contexts, m.foreign
+    m.foreign = m.capture or m.foreign
     m.captures, m.streams, m.contexts = [], [], []
     m.running.append(run)
     try:
         calls.call(m, target, arguments, call.node, call.frame, call.place)
     finally:
         m.running.pop()
-        m.captures, m.streams, m.contexts = kept
+        m.captures, m.streams, m.contexts, m.foreign = kept
     return run
 
 

@@ -1,0 +1,105 @@
+"""`autograd.Function`: its forward runs where it is applied, its backward where a backward pass runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis import attributes, calls
+from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    NONE,
+    Class,
+    Host,
+    Obj,
+    Sequence_,
+    Tensor,
+    Unknown,
+    Value,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+CONTEXT = "torch.autograd.function.FunctionCtx"
+HANDLE = "torch.utils.hooks.RemovableHandle"
+_MOST_FUNCTIONS = 8
+
+
+@model("torch.autograd.Function.apply")
+def _apply(call: Call) -> Value:
+    """`F.apply(...)`: forward now, and backward when a backward pass of the same capture comes by."""
+    m = call.m
+    if not isinstance(call.owner, Class):
+        return Unknown("autograd function")
+    context = Obj(CONTEXT, call.place)
+    context.fields["needs_input_grad"] = Sequence_((), "tuple", Host("bool"))
+    forward = attributes.get(m, call.owner, "forward", call.node, call.frame)
+    apart = call.owner.info.find("setup_context") is not None
+    given = Arguments([*([] if apart else [context]), *call.args], call.arguments.kwargs, call.arguments.more)
+    output = calls.call(m, forward, given, call.node, call.frame, call.place)
+    if apart:
+        setup = attributes.get(m, call.owner, "setup_context", call.node, call.frame)
+        inputs = Sequence_(call.args, "tuple", call.arguments.more)
+        calls.call(m, setup, Arguments([context, inputs, output]), call.node, call.frame, call.place)
+    if m.capture is not None:
+        tape = m.capture.facts.setdefault("autograd", {})
+        tape[call.owner.info.qualname] = (call.owner, context, output)
+    return output
+
+
+@model(f"{CONTEXT}.save_for_backward")
+def _save(call: Call) -> Value:
+    call.m.heap.write(call.this.fields, "saved_tensors", Sequence_(call.args, "tuple", call.arguments.more))
+    return NONE
+
+
+@model("Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook")
+def _tensor_hook(call: Call) -> Value:
+    return _keep_hook(call, call.owner, [])
+
+
+def module_hook(call: Call) -> Value:
+    """A hook that runs in the backward pass with the module and its gradients."""
+    owner = call.owner if call.owner is not None else NONE
+    pairs = 1 if call.name.endswith("pre_hook") else 2
+    return _keep_hook(call, owner, [owner, *[Sequence_((), "tuple", NONE)] * pairs])
+
+
+def _keep_hook(call: Call, owner: Value | None, given: list[Value]) -> Value:
+    handle = Obj(HANDLE, call.place)
+    hook = call.get(0, "hook")
+    if hook is not None and owner is not None:
+        call.m.backward_hooks.append((hook, owner, given, handle))
+    return handle
+
+
+def run_backward(m: Machine, place: Place, frame: Frame) -> None:
+    """Run what a backward pass inside a capture runs in Python: functions applied before it, and hooks."""
+    capture = m.capture
+    if capture is None:
+        return
+    tape: dict[str, Any] = capture.facts.get("autograd", {})
+    for owner, context, output in list(tape.values())[-_MOST_FUNCTIONS:]:
+        backward = attributes.get(m, owner, "backward", place.node, frame)
+        gradients = [_gradient(m, t, place) for t in tensors_in(output, 1)] or [_gradient(m, None, place)]
+        calls.call(m, backward, Arguments([context, *gradients]), place.node, frame, place)
+    for hook, owner, given, handle in m.backward_hooks[:_MOST_FUNCTIONS]:
+        if handle.fields.get("removed") is None:
+            tensor = owner if isinstance(owner, Tensor) else None
+            arguments = [_with_gradients(m, value, place) for value in given] or [_gradient(m, tensor, place)]
+            calls.call(m, hook, Arguments(arguments), place.node, frame, place)
+
+
+def _with_gradients(m: Machine, value: Value, place: Place) -> Value:
+    if isinstance(value, Sequence_) and value.rest is NONE:
+        return Sequence_((), "tuple", _gradient(m, None, place))
+    return value
+
+
+def _gradient(m: Machine, like: Tensor | None, place: Place) -> Tensor:
+    if like is None:
+        return m.tensor("cuda", place)
+    return m.tensor(like.device, place, like.kind, like.ndim)

@@ -1,0 +1,179 @@
+"""Custom operators with a Python body: `torch.ops.ns.name(...)` runs it; fakes and meta functions never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import attributes, calls, registration
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unknown, Value
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
+
+LIBRARY = "torch.library.Library"
+# Dispatch keys and device names whose function does not run on the captured device.
+_NOT_RUN = frozenset({"meta", "fake", "cpu", "autograd", "autogradcuda", "xpu", "hpu", "mps", "npu"})
+_MOST_FILES = 24
+
+
+@model("torch.library.custom_op", "torch.library.triton_op", "torch.library.register_kernel", "torch.library.impl")
+def _custom_op(call: Call) -> Value:
+    """A function, or a decorator of one, for the operator `ns::name` or `name` of a library."""
+    first = call.args[0] if call.args else None
+    if isinstance(first, Obj) and first.cls == LIBRARY:
+        return _for_name(call, _qualified(first, call.text(1, "name")), 2)
+    name = call.text(0, "qualname") or call.text(0, "name") or call.text(0, "op")
+    return _for_name(call, name, 1)
+
+
+def _for_name(call: Call, name: str, at: int) -> Value:
+    """Register for `name`; the argument at `at` is the dispatch key or device, unless it is the function."""
+    key = call.args[at] if len(call.args) > at else None
+    kind = attributes.host_string(key) if key is not None else call.text(99, "dispatch_key")
+    function = next((a for a in call.args[at:] if isinstance(a, (Function, Partial))), None)
+    function = call.arguments.kwargs.get("func") or call.arguments.kwargs.get("fn") or function
+    if (kind or "").lower() in _NOT_RUN:
+        return function or Obj("identity-decorator", call.place)
+    if function is not None:
+        return _register(call, name, function)
+    made = Obj("custom-op-decorator", call.place)
+    made.fields["name"] = Const(name)
+    return made
+
+
+@model("custom-op-decorator.__call__")
+def _register_decorated(call: Call) -> Value:
+    name = call.this.fields["name"]
+    return _register(call, str(name.value), call.args[0]) if call.args else Unknown("operator")
+
+
+def _register(call: Call, name: str, body: Value) -> Value:
+    made = Obj("custom-op", call.place)
+    made.fields["wrapped"] = body
+    made.fields["name"] = Const(name)
+    call.m.memo[("custom-op", name.replace("::", "."))] = made
+    return made
+
+
+@model(LIBRARY)
+def _library(call: Call) -> Value:
+    made = Obj(LIBRARY, call.place)
+    made.fields["namespace"] = Const(call.text(0, "ns"))
+    return made
+
+
+def _qualified(library: Obj, name: str) -> str:
+    namespace = library.fields["namespace"]
+    return name if "::" in name else f"{namespace.value}::{name}"
+
+
+@model(f"{LIBRARY}.impl")
+def _library_impl(call: Call) -> Value:
+    """`lib.impl("name", function, "CUDA")`, the name perhaps with an overload."""
+    body = call.get(1, "fn")
+    key = call.text(2, "dispatch_key")
+    name = call.text(0, "op_name") or call.text(0, "name")
+    if body is not None and name and key.lower() not in _NOT_RUN:
+        _register(call, _qualified(call.this, name), body)
+    return NONE
+
+
+@model(
+    f"{LIBRARY}.define",
+    f"{LIBRARY}._register_fake",
+    "torch.library.define",
+    "torch.library.opcheck",
+)
+def _nothing(call: Call) -> Value:
+    return NONE
+
+
+@model("custom-op.register_kernel")
+def _register_kernel(call: Call) -> Value:
+    name = call.this.fields["name"]
+    return _for_name(call, str(name.value), 0)
+
+
+@model(
+    *[f"custom-op.register_{what}" for what in ("fake", "autograd", "vmap", "torch_dispatch")],
+    *[f"torch.library.{what}" for what in ("register_fake", "register_autograd", "impl_abstract", "register_vmap")],
+)
+def _fake(call: Call) -> Value:
+    """What the compiler and autograd are told about an operator: none of it runs when it is called."""
+    given = next((a for a in call.args if isinstance(a, Function)), None)
+    return given or Obj("identity-decorator", call.place)
+
+
+# calling
+
+
+@model("custom-op.__call__")
+def _call_custom_op(call: Call) -> Value:
+    """The body of a custom operator is never compiled: what it does is told, also inside compiled code."""
+    with call.m.telling():
+        body = call.this.fields["wrapped"]
+        return calls.call(call.m, body, call.arguments, call.node, call.frame, call.place)
+
+
+def call_operator(call: Call) -> Value | None:
+    """`torch.ops.ns.name(...)` or `.overload(...)`; None when the project has no Python body for it."""
+    parts = call.name.split(".")[2:]
+    if len(parts) < 2 or is_builtin(call.name):
+        return None
+    body = _body(call.m, parts)
+    if body is None:
+        return None
+    return _call_custom_op(Call(call.m, "custom-op.__call__", body, call.arguments, call.place, call.frame))
+
+
+def is_builtin(name: str) -> bool:
+    """Whether an operator is one of PyTorch's own."""
+    return name.split(".")[2:3] in (["aten"], ["prims"], ["higher_order"])
+
+
+def _body(m: Machine, parts: list[str]) -> Obj | None:
+    names = [".".join(parts), ".".join(parts[:2])]
+    for _ in range(2):
+        for name in names:
+            made = m.memo.get(("custom-op", name))
+            if isinstance(made, Obj):
+                return made
+        if ("searched-op", names[1]) in m.memo:
+            return None
+        m.memo[("searched-op", names[1])] = NONE
+        _run_registrations(m, parts[0], parts[1])
+    return None
+
+
+def _run_registrations(m: Machine, namespace: str, name: str) -> None:
+    """Run the top-level statements of the project that may register an operator."""
+    with m.before_everything():
+        for module in m.project.mentioning(name)[:_MOST_FILES]:
+            for statement in _registrations(module, namespace, name):
+                registration.run(m, module, statement)
+
+
+def _registrations(module: ModuleFile, namespace: str, name: str) -> Iterator[ast.stmt]:
+    for statement in module.tree.body:
+        if isinstance(statement, ast.ClassDef):
+            continue
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            told = [part for item in statement.decorator_list for part in ast.walk(item)]
+            if statement.decorator_list and (statement.name == name or _says(told, namespace, name)):
+                yield statement
+        elif _says(ast.walk(statement), namespace, name):
+            yield statement
+
+
+def _says(nodes: object, namespace: str, name: str) -> bool:
+    """Whether a text names the operator: `name`, `ns::name`, or either with its schema."""
+    for node in nodes:  # type: ignore[attr-defined]
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value.partition("(")[0].partition(".")[0].strip()
+            if text in (name, f"{namespace}::{name}"):
+                return True
+    return False

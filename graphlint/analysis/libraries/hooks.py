@@ -1,0 +1,75 @@
+"""Hooks of modules: kept where they are registered, run whenever the module is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import calls
+from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import NONE, Const, Mapping, Obj, Sequence_, Unknown, Value, join
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+FORWARD, BEFORE = "?hooks", "?pre-hooks"
+HANDLE = "torch.utils.hooks.RemovableHandle"
+
+
+def register(call: Call) -> Value:
+    """`register_forward_hook(hook)` and `register_forward_pre_hook(hook)`."""
+    handle = Obj(HANDLE, call.place)
+    hook = call.get(0, "hook")
+    if isinstance(call.owner, Obj) and hook is not None:
+        key = BEFORE if "pre_hook" in call.name else FORWARD
+        entry = Sequence_([hook, Const(call.flag(99, "with_kwargs") is True), handle], "tuple")
+        call.m.heap.write(call.owner.fields, key, Sequence_((*_held(call.owner, key), entry)))
+        handle.fields.update({"owner": call.owner, "key": key})
+    return handle
+
+
+def _held(owner: Obj, key: str) -> tuple[Value, ...]:
+    held = owner.fields.get(key)
+    return held.items if isinstance(held, Sequence_) else ()
+
+
+@model(f"{HANDLE}.remove")
+def _remove(call: Call) -> Value:
+    handle = call.this
+    handle.fields["removed"] = Const(True)
+    owner = handle.fields.get("owner")
+    if isinstance(owner, Obj):
+        key = handle.fields["key"]
+        left = [e for e in _held(owner, key) if isinstance(e, Sequence_) and e.items[2] is not handle]
+        call.m.heap.write(owner.fields, key, Sequence_(left))
+    return NONE
+
+
+def around(
+    m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame, forward: Callable[[], Value]
+) -> Value:
+    """Run a module's forward between its hooks; a hook's result that is not None replaces the output."""
+    given = Sequence_(arguments.args, "tuple", arguments.more)
+    named = Mapping()
+    for name, value in arguments.kwargs.items():
+        named.fields[("const", name)] = (Const(name), value)
+    for hook, with_kwargs in _hooks(owner, BEFORE):
+        calls.call(m, hook, Arguments([owner, given, *([named] if with_kwargs else [])]), place.node, frame, place)
+    output = forward()
+    for hook, with_kwargs in _hooks(owner, FORWARD):
+        passed = [owner, given, *([named] if with_kwargs else []), output]
+        output = _replaced(output, calls.call(m, hook, Arguments(passed), place.node, frame, place))
+    return output
+
+
+def _hooks(owner: Obj, key: str) -> list[tuple[Value, bool]]:
+    entries = [e.items for e in _held(owner, key) if isinstance(e, Sequence_)]
+    return [(items[0], isinstance(items[1], Const) and bool(items[1].value)) for items in entries]
+
+
+def _replaced(output: Value, result: Value) -> Value:
+    if result is NONE or isinstance(result, Unknown):
+        return output
+    return join(output, result)
