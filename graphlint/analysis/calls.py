@@ -140,7 +140,12 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
             if name == "__call__":
                 return call(m, method, arguments, place.node, frame, place)
             return hooks.around(
-                m, owner, arguments, place, frame, lambda: call(m, method, arguments, place.node, frame, place)
+                m,
+                owner,
+                arguments,
+                place,
+                frame,
+                lambda: call(m, method, arguments, place.node, frame, place),
             )
     if containers.kind_of(owner) == "torch.nn.Sequential":
         return containers.run_in_order(Call(m, "torch.nn.Sequential", owner, arguments, place, frame), owner)

@@ -28,10 +28,14 @@ class Unused(torch.nn.Module):
         pytest.param("layer = Layer().cuda().eval()", "layer(x)", id="chained moves"),
         pytest.param("layer = Layer()\nlayer = layer.to('cuda')", "layer(x)", id="moved"),
         pytest.param(
-            "layers = torch.nn.ModuleList([Layer(), Layer()])", "for layer in layers:\n    layer(x)", id="list"
+            "layers = torch.nn.ModuleList([Layer(), Layer()])",
+            "for layer in layers:\n    layer(x)",
+            id="list",
         ),
         pytest.param(
-            "layers = torch.nn.ModuleList(Layer() for _ in range(3))", "layers[0](x)", id="list of a generator"
+            "layers = torch.nn.ModuleList(Layer() for _ in range(3))",
+            "layers[0](x)",
+            id="list of a generator",
         ),
         pytest.param(
             """
@@ -43,10 +47,14 @@ class Unused(torch.nn.Module):
             id="list filled by append",
         ),
         pytest.param(
-            "layers = torch.nn.ModuleList([Unused()])\nlayers.extend([Layer()])\n", "layers[1](x)", id="list extended"
+            "layers = torch.nn.ModuleList([Unused()])\nlayers.extend([Layer()])\n",
+            "layers[1](x)",
+            id="list extended",
         ),
         pytest.param(
-            "layers = torch.nn.ModuleList([Layer()])", "for i, layer in enumerate(layers):\n    layer(x)", id="enumerate"
+            "layers = torch.nn.ModuleList([Layer()])",
+            "for i, layer in enumerate(layers):\n    layer(x)",
+            id="enumerate",
         ),
         pytest.param(
             "layers = torch.nn.ModuleList([Layer() for _ in range(4)])",
@@ -57,7 +65,9 @@ class Unused(torch.nn.Module):
             "layers = torch.nn.ModuleDict({'a': Layer(), 'b': Unused()})", "layers['a'](x)", id="dict"
         ),
         pytest.param(
-            "layers = torch.nn.ModuleDict()\nlayers['a'] = Layer()\n", "layers['a'](x)", id="dict filled by item"
+            "layers = torch.nn.ModuleDict()\nlayers['a'] = Layer()\n",
+            "layers['a'](x)",
+            id="dict filled by item",
         ),
         pytest.param(
             "layers = torch.nn.ModuleDict({'a': Layer()})",
@@ -65,14 +75,18 @@ class Unused(torch.nn.Module):
             id="items of a dict",
         ),
         pytest.param("model = torch.nn.Sequential(Layer(), torch.nn.ReLU())", "model(x)", id="sequential"),
-        pytest.param("model = torch.nn.Sequential(*[Layer() for _ in range(2)])", "model(x)", id="sequential of a list"),
+        pytest.param(
+            "model = torch.nn.Sequential(*[Layer() for _ in range(2)])", "model(x)", id="sequential of a list"
+        ),
         pytest.param(
             "from collections import OrderedDict\nmodel = torch.nn.Sequential(OrderedDict([('a', Layer())]))",
             "model(x)",
             id="named sequential",
         ),
         pytest.param(
-            "class Chain(torch.nn.Sequential):\n    pass\nmodel = Chain(Layer())", "model(x)", id="subclass of sequential"
+            "class Chain(torch.nn.Sequential):\n    pass\nmodel = Chain(Layer())",
+            "model(x)",
+            id="subclass of sequential",
         ),
         pytest.param(
             "class Layers(torch.nn.ModuleList):\n    def run(self, t):\n        for layer in self:\n            layer(t)\n"
@@ -176,7 +190,9 @@ class Unused(torch.nn.Module):
             id="data parallel",
         ),
         pytest.param(
-            "model = torch.nn.parallel.DistributedDataParallel(Layer())", "model.module(x)", id="module of ddp"
+            "model = torch.nn.parallel.DistributedDataParallel(Layer())",
+            "model.module(x)",
+            id="module of ddp",
         ),
         pytest.param(
             """
@@ -232,7 +248,9 @@ class Unused(torch.nn.Module):
             id="own __call__",
         ),
         pytest.param("layer = torch.jit.script(Layer())", "layer(x)", id="scripted"),
-        pytest.param("import copy\nlayers = [copy.deepcopy(Layer()) for _ in range(2)]", "layers[1](x)", id="copied"),
+        pytest.param(
+            "import copy\nlayers = [copy.deepcopy(Layer()) for _ in range(2)]", "layers[1](x)", id="copied"
+        ),
     ],
 )
 def test_module_reaches_the_region(definitions: str, region: str) -> None:

@@ -20,7 +20,12 @@ _NOT_RUN = frozenset({"meta", "fake", "cpu", "autograd", "autogradcuda", "xpu", 
 _MOST_FILES = 24
 
 
-@model("torch.library.custom_op", "torch.library.triton_op", "torch.library.register_kernel", "torch.library.impl")
+@model(
+    "torch.library.custom_op",
+    "torch.library.triton_op",
+    "torch.library.register_kernel",
+    "torch.library.impl",
+)
 def _custom_op(call: Call) -> Value:
     """A function, or a decorator of one, for the operator `ns::name` or `name` of a library."""
     first = call.args[0] if call.args else None
@@ -100,7 +105,10 @@ def _register_kernel(call: Call) -> Value:
 
 @model(
     *[f"custom-op.register_{what}" for what in ("fake", "autograd", "vmap", "torch_dispatch")],
-    *[f"torch.library.{what}" for what in ("register_fake", "register_autograd", "impl_abstract", "register_vmap")],
+    *[
+        f"torch.library.{what}"
+        for what in ("register_fake", "register_autograd", "impl_abstract", "register_vmap")
+    ],
 )
 def _fake(call: Call) -> Value:
     """What the compiler and autograd are told about an operator: none of it runs when it is called."""

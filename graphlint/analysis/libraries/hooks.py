@@ -56,7 +56,9 @@ def around(
     for name, value in arguments.kwargs.items():
         named.fields[("const", name)] = (Const(name), value)
     for hook, with_kwargs in _hooks(owner, BEFORE):
-        calls.call(m, hook, Arguments([owner, given, *([named] if with_kwargs else [])]), place.node, frame, place)
+        calls.call(
+            m, hook, Arguments([owner, given, *([named] if with_kwargs else [])]), place.node, frame, place
+        )
     output = forward()
     for hook, with_kwargs in _hooks(owner, FORWARD):
         passed = [owner, given, *([named] if with_kwargs else []), output]
