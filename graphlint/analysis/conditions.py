@@ -285,6 +285,15 @@ def _quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     return None
 
 
+def _is_configuration(value: Value) -> bool:
+    """Whether a test is of host values that were set once: which of them is captured does not matter."""
+    return all(isinstance(part, (Host, Const)) for part in alternatives(value))
+
+
+def _at_most_likely(confidence: Confidence) -> Confidence:
+    return Confidence.LIKELY if confidence is Confidence.DEFINITE else confidence
+
+
 def certainty(m: Machine) -> Certainty:
     """How sure a finding may be: undecided tests since the capture began lower it."""
     capture = m.capture
@@ -301,8 +310,7 @@ def certainty(m: Machine) -> Certainty:
                 confidence = Confidence.POSSIBLE
             elif change is not Change.CONFIG:
                 level = Level.WARNING
-                if confidence is Confidence.DEFINITE:
-                    confidence = Confidence.LIKELY
-            elif confidence is Confidence.DEFINITE:
-                confidence = Confidence.LIKELY
+                confidence = _at_most_likely(confidence)
+            elif not _is_configuration(condition.value):
+                confidence = _at_most_likely(confidence)
     return Certainty(level, confidence)

@@ -232,6 +232,8 @@ def constant(m: Machine, dotted: str) -> Value | None:
         return Host("str", Change.CONSTANT)
     if dotted in ("typing.TYPE_CHECKING",):
         return FALSE
+    if dotted in ("sys.platform", "os.name"):
+        return Const("linux" if dotted == "sys.platform" else "posix")
     if dotted == "sys.version_info":
         return Sequence_([Const(part) for part in PYTHON], "tuple")
     if dotted in ("torch.backends.cuda.is_built", "math.inf", "math.pi", "torch.inf"):

@@ -257,6 +257,12 @@ def _external(m: Machine, dotted: str) -> Value:
     return known if known is not None else External(dotted)
 
 
+def _of_library(m: Machine, dotted: str) -> Value:
+    from graphlint.analysis import library
+
+    return library.constant(m, dotted) or External(dotted)
+
+
 def canonical(dotted: str) -> str:
     """The public name of something in a library."""
     for private, public in SAME_MODULE.items():

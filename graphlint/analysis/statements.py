@@ -239,7 +239,9 @@ def _raise(m: Machine, node: ast.Raise, frame: Frame) -> None:
 
 def _assert(m: Machine, node: ast.Assert, frame: Frame) -> None:
     value = expressions.evaluate(m, node.test, frame)
-    conditions.test(m, value, node.test, frame, "assert")
+    if conditions.test(m, value, node.test, frame, "assert") is False and m.captures:
+        frame.reachable = False
+        return
     for text, (_, narrowed) in conditions.narrow(m, node.test, True, frame).items():
         if not text.startswith("?"):
             m.heap.write(frame.env.fields, text, narrowed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import calls, captures, roots, tensor_ops
@@ -184,7 +185,20 @@ def unknown_step(m: Machine, place: Place) -> Tensor | None:
 
 
 @model(
-    "triton.jit", "triton.heuristics", "triton.language.core.jit", "numba.cuda.jit", "cute.jit", "cute.kernel"
+    "triton.jit",
+    "triton.heuristics",
+    "triton.language.core.jit",
+    "triton.experimental.gluon.jit",
+    "numba.cuda.jit",
+    "cute.jit",
+    "cute.kernel",
+    "cutlass.jit",
+    "cutlass.cute.jit",
+    "cutlass.cute.kernel",
+    "tilelang.jit",
+    "helion.kernel",
+    "cuda.tile.kernel",
+    "cuda.tile.function",
 )
 def _jit(call: Call) -> Value:
     return _kernel(call, tuned=False)
@@ -215,6 +229,20 @@ def _kernel(call: Call, *, tuned: bool) -> Value:
     made.fields["tuned"] = Const(True) if tuned else NONE
     made.fields["warm"] = NONE
     return made
+
+
+@model("triton.kernel.__call__")
+def _call_device_code(call: Call) -> Value:
+    """Device code called without a grid launches itself, or gives what will launch it."""
+    made = Obj("launcher", call.place)
+    made.fields["kernel"] = call.this
+    _launch(replace(call, owner=made))
+    return made
+
+
+@model("launcher.launch")
+def _launch_with(call: Call) -> Value:
+    return NONE
 
 
 @model("launcher.__call__")
