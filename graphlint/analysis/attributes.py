@@ -13,6 +13,7 @@ from graphlint.analysis import (
     lazies,
     library,
     names,
+    subclasses,
     synthesis,
     tensor_ops,
 )
@@ -128,6 +129,8 @@ def _of_builtin(owner: Value, name: str) -> Value:
     if isinstance(owner, Mapping):
         return External(f"builtins.dict.{name}", owner)
     if isinstance(owner, Function):
+        if name == "__name__" and not isinstance(owner.node, ast.Lambda):
+            return Const(owner.node.name)
         return External(f"function.{name}", owner)
     return External(f"host.{name}", owner)
 
@@ -189,6 +192,7 @@ def _plain(m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctio
 
 def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
     """A class-level attribute, evaluated once; enum members are constants of their own kind."""
+    _announce_subclasses(m, info)
     for cls in info.mro():
         if name in cls.values:
             return cls.values[name]
@@ -210,6 +214,15 @@ def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
             m.frames.pop()
         return cls.values[name]
     return None
+
+
+def _announce_subclasses(m: Machine, info: ClassInfo) -> None:
+    """Define the subclasses of a class whose `__init_subclass__` keeps note of them."""
+    for cls in info.mro():
+        if "__init_subclass__" in cls.methods and ("subclasses", id(cls)) not in m.memo:
+            m.memo[("subclasses", id(cls))] = NONE
+            with m.before_everything():
+                subclasses.define_all(m, cls)
 
 
 def class_name(m: Machine, info: ClassInfo, name: str) -> Value | None:

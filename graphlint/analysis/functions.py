@@ -97,7 +97,19 @@ def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> Value:
         info = m.classes[id(node)] = ClassInfo(node, frame.module, env, qualname)
         for base in node.bases:
             _add_base(m, info, expressions.evaluate(m, _unsubscripted(base), frame))
+        _tell_base(m, info, frame)
     return _decorated_class(m, Class(info), node, frame)
+
+
+def _tell_base(m: Machine, info: ClassInfo, frame: Frame) -> None:
+    """`__init_subclass__` of the nearest base runs when a class is defined."""
+    found = info.find("__init_subclass__", info)
+    if found is None:
+        return
+    owner, node = found
+    keywords = {k.arg: expressions.evaluate(m, k.value, frame) for k in info.node.keywords if k.arg}
+    hook = Function(node, owner.module, owner.env, f"{owner.scope}.__init_subclass__", cls=owner)
+    calls.call(m, hook.bind(Class(info)), Arguments([], keywords), info.node, frame)
 
 
 def _decorated_class(m: Machine, made: Class, node: ast.ClassDef, frame: Frame) -> Value:

@@ -30,6 +30,12 @@ def implementations(m: Machine, info: ClassInfo) -> list[ClassInfo]:
     return info.implementations
 
 
+def define_all(m: Machine, info: ClassInfo) -> None:
+    """Define every subclass in the project, so that what a class statement does has happened."""
+    for _ in _below(m, info):
+        pass
+
+
 def _below(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
     seen = {id(info)}
     pending = [info]

@@ -115,14 +115,19 @@ def effect(
     keywords: dict[str, Value] | None = None,
 ) -> None:
     """Tell the rules of an operation with an effect on the capture."""
-    capture = m.capture
-    if capture is None and m.foreign is not None and _reaches_over(m.foreign, name, what):
-        capture = m.foreign
+    capture = broken_capture(m, name, what)
     if capture is not None:
         place = frame.place(node)
         event = Operation(place=place, name=name, effect=what, operands=operands, how=how, capture=capture)
         event.keywords = keywords or {}
         m.emit(event)
+
+
+def broken_capture(m: Machine, name: str, what: str) -> Capture | None:
+    """The open capture that an operation here acts on: this thread's, or the one that started the thread."""
+    if m.capture is None and m.foreign is not None and _reaches_over(m.foreign, name, what):
+        return m.foreign
+    return m.capture
 
 
 def _reaches_over(capture: Capture, name: str, what: str) -> bool:

@@ -8,6 +8,7 @@ from graphlint.analysis import (
     contexts,
     loops,
     parallel,
+    tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called, Operation
@@ -366,8 +367,11 @@ def _query(call: Call) -> Value:
 
 def _effect(call: Call, what: str, value: Value) -> Value:
     parallel.note_cuda_call(call.m)
-    if call.m.captures:
-        call.m.emit(Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args)))
+    capture = tensor_ops.broken_capture(call.m, call.name, what)
+    if capture is not None:
+        event = Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args))
+        event.capture = capture
+        call.m.emit(event)
     else:
         call.m.emit(Called(place=call.place, what=what, target=call.owner or Const(call.name)))
     return value

@@ -229,7 +229,7 @@ def _announce(
                 keywords=call.arguments.kwargs,
             )
         )
-    if not m.captures or not operation.effects:
+    if not (m.captures or m.foreign) or not operation.effects:
         return
     keywords = call.arguments.kwargs
     arguments = Arguments(operation, operands, keywords, device, call.arguments.more is None)
@@ -237,8 +237,11 @@ def _announce(
     effect = operation.effect_of(holds, *table_conditions.told(arguments))
     if effect is None or not (effect.always or _touches_device(holds, tensors)):
         return
+    capture = tensor_ops.broken_capture(m, operation.name, effect.kind)
+    if capture is None:
+        return
     event = Operation(place=call.place, name=operation.name, effect=effect.kind, operands=tuple(operands))
-    event.keywords, event.entry = call.arguments.kwargs, operation
+    event.keywords, event.entry, event.capture = call.arguments.kwargs, operation, capture
     m.emit(event)
 
 
