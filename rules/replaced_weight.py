@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Replay
+from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Changed
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
@@ -27,7 +29,7 @@ class ReplacedWeight(Rule):
                 yield from self._rebound(changed)
         for storage, place in event.recorded.storages.items():
             if storage.replaced is not None and storage.replaced_at >= event.recorded.clock:
-                message = "`.data =` gives the tensor new storage, but the graph reads the captured one"
+                message = f"{_what(storage.replaced)} new storage, but the graph reads the captured one"
                 yield Report(storage.replaced, message, chain=(place.hop, storage.replaced.hop), help=HELP)
 
     def _rebound(self, changed: Changed) -> Iterator[Report]:
@@ -36,3 +38,10 @@ class ReplacedWeight(Rule):
             message = f"`{read.name}` gets new storage, but the graph reads the captured one"
             confidence = Confidence.DEFINITE if changed.certain else Confidence.LIKELY
             yield Report(write.place, message, confidence, chain=(*read.chain, write.place.hop), help=HELP)
+
+
+def _what(place: Place) -> str:
+    """What replaces the storage, and of what, as the start of a sentence."""
+    if isinstance(place.node, ast.Call):
+        return f"`{ast.unparse(place.node.func)}(...)` gives the tensors"
+    return "`.data =` gives the tensor"

@@ -14,14 +14,17 @@ from graphlint.analysis.libraries import (
     builtin,
     callables,
     compiled,
+    copies,
     cuda,
     custom_operators,
     nn,
     optim,
+    schedules,
     stdlib,
     tensors,
     threads,
     warp,
+    weights,
 )
 from graphlint.analysis.libraries.registry import MODELS, Call
 from graphlint.analysis.values import (
@@ -44,7 +47,21 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-__all__ = ["ambient", "builtin", "callables", "compiled", "cuda", "nn", "optim", "stdlib", "threads", "warp"]
+__all__ = [
+    "ambient",
+    "builtin",
+    "callables",
+    "compiled",
+    "copies",
+    "cuda",
+    "nn",
+    "optim",
+    "schedules",
+    "stdlib",
+    "threads",
+    "warp",
+    "weights",
+]
 
 # Libraries whose calls count as followed although they have no model: they are known to be host code.
 HOST_LIBRARIES = frozenset(
@@ -211,6 +228,8 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
         return nn.attribute(m, owner, name, place) or External(f"torch.nn.Module.{name}", owner)
     if dotted in nn.CUDA_BASES and f"{dotted}.{name}" in MODELS:
         return External(f"{dotted}.{name}", owner)
+    if dotted.startswith("torch.optim.lr_scheduler.") and f"{schedules.BASE}.{name}" in MODELS:
+        return External(f"{schedules.BASE}.{name}", owner)
     if dotted == "threading.Thread":
         return External(f"threading.Thread.{name}", owner)
     if dotted in ("torch.autograd.Function", "torch.autograd.function.Function"):

@@ -11,7 +11,7 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import autograd, compiled, containers, hooks
-from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -31,7 +31,7 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-CASTS = frozenset({"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"})
+CASTS: frozenset[str] = frozenset({"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"})
 PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
 WEIGHTED = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "Bilinear")
 RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
@@ -196,7 +196,8 @@ def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fra
             )
         return functions.method_value(m, where, method, self_value)
     if name == "__init__":
-        base = next((dotted for dotted in info.externals() if dotted in CUDA_BASES), "torch.nn.Module")
+        bases = (dotted for dotted in info.externals() if f"{dotted}.__init__" in MODELS)
+        base = next(bases, "torch.nn.Module")
         return External(f"{base}.__init__", self_value)
     if isinstance(self_value, Obj):
         for dotted in info.externals():
@@ -281,14 +282,14 @@ def method(call: Call) -> Value | None:
     """A method of a library module by its own name; None when it is not one of `nn.Module`'s."""
     name = call.name.rpartition(".")[2]
     if name in METHODS:
-        return _METHOD_MODELS.get(name, _plain_method)(call)
+        return METHOD_MODELS.get(name, _plain_method)(call)
     return None
 
 
 @model(*[f"torch.nn.Module.{name}" for name in METHODS])
 def _module_method(call: Call) -> Value:
     name = call.name.rpartition(".")[2]
-    return _METHOD_MODELS.get(name, _plain_method)(call)
+    return METHOD_MODELS.get(name, _plain_method)(call)
 
 
 def _plain_method(call: Call) -> Value:
@@ -300,20 +301,6 @@ def _init(call: Call) -> Value:
     if kind is not None and isinstance(call.owner, Obj):
         containers.fill(call, call.owner, kind)
     return NONE
-
-
-def _cast(call: Call) -> Value:
-    """`.to()`, `.half()`, `.cuda()`: parameters get new storage when anything changes."""
-    owner = call.owner
-    if isinstance(owner, Obj):
-        call.m.emit(Called(place=call.place, what="module-cast", target=owner, arguments=tuple(call.args)))
-    return owner if isinstance(owner, Value) else Unknown("module")
-
-
-def _load_state(call: Call) -> Value:
-    assign = call.flag(2, "assign")
-    call.m.emit(Called(place=call.place, what="load-state", target=call.owner or NONE, data=bool(assign)))
-    return Unknown("incompatible keys")
 
 
 def _zero_grad(call: Call) -> Value:
@@ -356,15 +343,8 @@ def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> lis
     if "?pending" in owner.fields:
         attributes.get(m, owner, "training", place.node, m.frame)
     found = [v for v in owner.fields.values() if isinstance(v, Tensor) and v.parameter]
-    if isinstance(owner.cls, str) and owner.cls.rpartition(".")[2] in (
-        "Linear",
-        "Conv2d",
-        "Embedding",
-        "LayerNorm",
-    ):
-        found += [
-            t for n in ("weight", "bias") if isinstance(t := _own_parameter(m, owner, n, place), Tensor)
-        ]
+    if isinstance(owner.cls, str):
+        found += own_weights(m, owner, place)
     if owner.cls == "torch.nn.Module":
         found.append(_stand_in(m, owner.serial, place))
     if depth:
@@ -456,9 +436,8 @@ def _state(call: Call) -> Value:
     return value if path else Unknown("submodule")
 
 
-_METHOD_MODELS = {
+METHOD_MODELS: dict[str, Model] = {
     "__init__": _init,
-    "load_state_dict": _load_state,
     "zero_grad": _zero_grad,
     "register_buffer": _register_buffer,
     "register_parameter": _register_buffer,
@@ -483,5 +462,4 @@ _METHOD_MODELS = {
     "eval": _mode,
     "get_submodule": _state,
     "get_parameter": _state,
-    **dict.fromkeys(CASTS, _cast),
 }

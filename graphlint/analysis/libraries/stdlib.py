@@ -237,7 +237,6 @@ def _chain(call: Call) -> Value:
     "itertools.islice",
     "itertools.cycle",
     "itertools.accumulate",
-    "copy.copy",
     "tqdm.tqdm",
     "tqdm.auto.tqdm",
     "tqdm.std.tqdm",
@@ -246,16 +245,6 @@ def _chain(call: Call) -> Value:
 )
 def _same_elements(call: Call) -> Value:
     return call.args[0] if call.args else Unknown(call.name)
-
-
-@model("copy.deepcopy")
-def _deepcopy(call: Call) -> Value:
-    value = call.args[0] if call.args else Unknown("copy")
-    if isinstance(value, Obj) and not isinstance(value.cls, str):
-        made = Obj(value.cls, call.place)
-        made.fields.update(value.fields)
-        return made
-    return value
 
 
 @model("itertools.count")

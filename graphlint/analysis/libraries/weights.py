@@ -1,0 +1,104 @@
+"""What gives weights other memory: casts and moves of a module, assigned states, swaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import tensor_ops
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Place
+from graphlint.analysis.libraries import nn
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import NONE, External, Obj, Tensor, Unknown, Value, alternatives, tensors_in
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+DTYPES = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
+OTHER_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
+
+
+def replace(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
+    """The tensors keep their names and get other memory at `place`."""
+    for tensor in tensors:
+        tensor.storage.replaced, tensor.storage.replaced_at = place, m.clock
+
+
+def _cast(call: Call) -> Value:
+    """`.to()`, `.half()`, `.cpu()`: the parameters get new memory when anything changes."""
+    m, owner = call.m, call.owner
+    if not isinstance(owner, Obj):
+        return owner if isinstance(owner, Value) else Unknown("module")
+    m.emit(Called(place=call.place, what="module-cast", target=owner, arguments=tuple(call.args)))
+    held = nn.parameters_of(m, owner, call.place)
+    leaves = _device(call) == "cpu" or call.name.endswith(".to_empty")
+    dtype = _dtype(call)
+    replace(m, [t for t in held if leaves or (dtype and dtype != _held_dtype(m, t))], call.place)
+    if dtype:
+        m.memo.update({("dtype", tensor.storage.serial): dtype for tensor in held})
+    return owner
+
+
+def _held_dtype(m: Machine, tensor: Tensor) -> str:
+    """The dtype that a weight was last cast to; weights are made in float32."""
+    return str(m.memo.get(("dtype", tensor.storage.serial), "float32"))
+
+
+def _device(call: Call) -> str | None:
+    """The device that a cast names: None for none, or an unknown one."""
+    last = call.name.rpartition(".")[2]
+    if last in ("cpu", "cuda"):
+        return last
+    named = tensor_ops.device_of(
+        call.m, call.arguments.kwargs.get("device", call.args[0] if call.args else None)
+    )
+    return named if isinstance(named, str) else None
+
+
+def _dtype(call: Call) -> str | None:
+    """The dtype that a cast names; None for none, or an unknown one."""
+    last = call.name.rpartition(".")[2]
+    if last in DTYPES:
+        return DTYPES[last]
+    for value in (*call.args, *call.arguments.kwargs.values()):
+        if isinstance(value, External) and value.name.startswith("torch."):
+            name = value.name.removeprefix("torch.")
+            if "float" in name or name in OTHER_NAMES:
+                return OTHER_NAMES.get(name, name)
+    return None
+
+
+def _load_state(call: Call) -> Value:
+    """`load_state_dict` copies into the parameters, or with `assign=True` puts others in their place."""
+    assign = bool(call.flag(2, "assign"))
+    target = call.owner or NONE
+    call.m.emit(Called(place=call.place, what="load-state", target=target, data=assign))
+    if assign:
+        replace(call.m, nn.parameters_of(call.m, target, call.place), call.place)
+    return Unknown("incompatible keys")
+
+
+nn.METHOD_MODELS.update({"load_state_dict": _load_state, **dict.fromkeys(nn.CASTS, _cast)})
+
+
+@model("torch.nn.utils.vector_to_parameters", "torch.nn.utils.convert_parameters.vector_to_parameters")
+def _from_vector(call: Call) -> Value:
+    """Each parameter becomes a view of the vector."""
+    replace(call.m, tensors_in(call.get(1, "parameters") or NONE), call.place)
+    return NONE
+
+
+@model("torch.utils.swap_tensors")
+def _swap(call: Call) -> Value:
+    replace(call.m, [t for value in call.args[:2] for t in tensors_in(value, 0)], call.place)
+    return NONE
+
+
+@model("Tensor.set_")
+def _set(call: Call) -> Value:
+    """`t.set_(source)`: another storage under the same name."""
+    owners = [part for part in alternatives(call.owner or NONE) if isinstance(part, Tensor)]
+    if call.args:
+        replace(call.m, owners, call.place)
+    return call.owner or NONE
