@@ -31,7 +31,9 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-CASTS: frozenset[str] = frozenset({"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"})
+CASTS: frozenset[str] = frozenset(
+    {"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"}
+)
 PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
 WEIGHTED = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "Bilinear")
 RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
