@@ -41,7 +41,7 @@ def confidence_in(operands: tuple[Value, ...]) -> Confidence:
     if any(tensor.device == "cuda" for tensor in tensors):
         return Confidence.DEFINITE
     parts = [part for operand in operands for part in alternatives(operand)]
-    if not tensors and any(isinstance(part, Unknown) for part in parts):
+    if not tensors and any(isinstance(part, Unknown) and part.typed != "numpy" for part in parts):
         return Confidence.POSSIBLE
     return Confidence.LIKELY
 
@@ -49,9 +49,17 @@ def confidence_in(operands: tuple[Value, ...]) -> Confidence:
 def reached_by(event: Operation) -> str:
     """The operation as the user wrote it: a method, a function, a builtin or other syntax."""
     if event.how == "call":
-        name = event.name.removeprefix("Tensor")
-        return f"`{name}()`"
+        return f"`{_called(event.name)}()`"
     return CONTROL_FLOW.get(event.how) or SYNTAX.get(event.how) or f"`{event.how}()`"
+
+
+def _called(dotted: str) -> str:
+    """The shortest name that says it: `.item` of a tensor, `Event.query` of an object, `torch.unique`."""
+    owner, _, name = dotted.rpartition(".")
+    owner = owner.rpartition(".")[2]
+    if owner == "Tensor":
+        return f".{name}"
+    return f"{owner}.{name}" if owner[:1].isupper() else dotted
 
 
 def is_parameter(value: Value) -> bool:
