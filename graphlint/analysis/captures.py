@@ -227,10 +227,15 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
             m.emit(event)
 
 
+def keys_of(record: Capture) -> set[object]:
+    """The identities of the host values that choose a capture's graph."""
+    return record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
+
+
 def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
     """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it."""
     is_changing = change_of(use.value) is Change.CHANGING
-    keys = record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
+    keys = keys_of(record)
     return is_changing and m.step > record.step and not tensor_ops.is_key(keys, use.value)
 
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators, statements
+from graphlint.analysis import calls, captures, functions, generators, statements, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -214,9 +214,8 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     _steps(m, owner, [*steps, *roles.replay], frame, node, given)
     if len(m.finished) > before:
         plain = [name for name in steps if name not in roles.replay]
-        if plain:
-            _steps(m, owner, plain, frame, node, given)
-            _steps(m, owner, roles.replay, frame, node, given, same_numbers=True)
+        _steps(m, owner, plain, frame, node, given)
+        _steps(m, owner, roles.replay, frame, node, given, same_key=True)
 
 
 def _steps(
@@ -227,12 +226,12 @@ def _steps(
     node: ast.AST,
     given: dict[str, Arguments],
     *,
-    same_numbers: bool = False,
+    same_key: bool = False,
 ) -> None:
-    """Call methods one after another; with `same_numbers` host arguments are those of the first call."""
+    """Call methods one after another; with `same_key` the first call's graph is chosen again."""
     for name in names:
         m.step += 1
-        result = _call(m, owner, name, Change.CHANGING, frame, node, given, same_numbers=same_numbers)
+        result = _call(m, owner, name, Change.CHANGING, frame, node, given, same_key=same_key)
         for part in alternatives(result):
             if isinstance(part, Function) and part.env is not None:
                 calls.call(m, part, _arguments(m, part, Change.CHANGING), node, frame)
@@ -247,7 +246,7 @@ def _call(
     node: ast.AST,
     given: dict[str, Arguments] | None = None,
     *,
-    same_numbers: bool = False,
+    same_key: bool = False,
 ) -> Value:
     assert isinstance(owner.cls, ClassInfo)
     found = owner.cls.find(name)
@@ -259,18 +258,20 @@ def _call(
     arguments = _arguments(m, value, change)
     if given is not None:
         first = given.setdefault(name, arguments)
-        if same_numbers:
-            _repeat_numbers(arguments, first)
+        if same_key:
+            _repeat_key(m, arguments, first)
     result = calls.call(m, value, arguments, method, frame, place)
     if isinstance(result, Obj) and result.cls == "generator" and generators.is_project(result):
         generators.drive(m, result, lambda item: Unknown("sent"))
     return result
 
 
-def _repeat_numbers(arguments: Arguments, first: Arguments) -> None:
+def _repeat_key(m: Machine, arguments: Arguments, first: Arguments) -> None:
+    """Give the host arguments that choose a graph the values that they had in an earlier call."""
+    keys = {key for capture in m.finished for key in captures.keys_of(capture)}
     for name, value in first.kwargs.items():
-        if isinstance(value, (Host, Unknown)):
+        if tensor_ops.is_key(keys, value):
             arguments.kwargs[name] = value
     for index, value in enumerate(first.args):
-        if isinstance(value, (Host, Unknown)):
+        if tensor_ops.is_key(keys, value):
             arguments.args[index] = value

@@ -226,6 +226,8 @@ def _return(m: Machine, node: ast.Return, frame: Frame) -> None:
 def _announce_return(m: Machine, node: ast.Return, value: Value, frame: Frame) -> None:
     aliases = tuple(t for t in tensors_in(value) if t.stamp and t.storage.graph is not None)
     if aliases and node.value is not None:
+        for tensor in aliases:
+            m.check_stale(tensor, frame.place(node))
         copied = any(t.storage.owner == "copy" for t in tensors_in(value))
         place = frame.place(node)
         m.emit(Returned(place=place, value=value, aliases=aliases, copied=copied, root=frame.call is None))

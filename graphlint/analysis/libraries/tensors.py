@@ -382,7 +382,8 @@ def _aliased(
         attributes.wrote_tensor(call.m, first, source, call.node, call.frame)
         return operands[0]
     if kind == "maybe-view":
-        if device != first.device and not (device is None and first.device == "cuda"):
+        moved = device != first.device and not (device is None and first.device == "cuda")
+        if moved or call.flag(9, "copy"):
             return _fresh(call, operation, device, first)
         if last in ("to", "type", "contiguous", "float", "half", "long", "int", "bool", "double", "bfloat16"):
             return _converted(call, operation, device, first, last)
