@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     calls,
+    effects,
     expressions,
     functions,
     hints,
@@ -273,8 +274,10 @@ def _read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value
     if m.captures:
         m.note_read(fields, name, value, place, owner, name)
         value = m.tainted(fields, name, value, place, owner, name)
-    elif m.filled:
-        m.displaced(fields, name, value, place, name)
+    else:
+        effects.read(m, fields, name, value, place, name)
+        if m.filled:
+            m.displaced(fields, name, value, place, name)
     return m.refresh(value, place)
 
 

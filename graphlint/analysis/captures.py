@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import parallel, tensor_ops
+from graphlint.analysis import effects, parallel, tensor_ops
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -74,7 +74,8 @@ def start(
     parallel.note_cuda_call(m)
     capture.keys = _keys(m)
     if told:
-        m.emit(CaptureStarted(place=place, capture=capture))
+        capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
+    m.emit(CaptureStarted(place=place, capture=capture))
     m.captures.append(capture)
     m.streams.append(capture.stream)
     return capture
@@ -147,6 +148,7 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     m.heap.write(graph.fields, "record", capture)
     m.heap.write(graph.fields, "reset", None)
     m.finished.append(capture)
+    effects.remember(m, capture)
     if not capture.compiled:
         _remember_filled(m, capture)
     if told:
@@ -217,7 +219,7 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
     for use in record.host_uses:
         if use.place.key in reported:
             continue
-        written = _written_cell(m, record, use)
+        written = _written_cell(m, record, use) or _advanced_cell(m, record, use)
         if written is not None or _is_left_behind(m, record, use):
             reported.add(use.place.key)
             event = FrozenUse(
@@ -252,6 +254,14 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
         if writes:
             return writes[-1]
+    return None
+
+
+def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
+    """The write by which the captured code itself moves on a number that it uses (`self.length += 1`)."""
+    for cell in use.cells:
+        if effects.advances(record, cell) and not writes_since(m, record, cell):
+            return record.written[cell]
     return None
 
 

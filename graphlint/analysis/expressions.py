@@ -25,6 +25,7 @@ from graphlint.analysis import (
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
+    COMPUTED,
     FALSE,
     NONE,
     TRUE,
@@ -192,7 +193,7 @@ def derived(operation: Any, *operands: Value, kind: str = "any") -> Value:
     identities = tuple(identity_of(v) for v in operands)
     cells = frozenset().union(*(cells_of(v) for v in operands))
     if any(isinstance(v, Unknown) for v in operands) and not cells:
-        return Unknown("computed", change)
+        return Unknown(COMPUTED, change)
     symbol = (operation, identities) if None not in identities else None
     return Host(kind, change, symbol, cells)
 

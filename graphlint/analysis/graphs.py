@@ -115,6 +115,8 @@ class Capture:
     loops: tuple[tuple[Loop, int], ...] = ()
     absent: set[Cell] = field(default_factory=set)
     made: set[int] = field(default_factory=set)
+    first: dict[Cell, Write] = field(default_factory=dict)
+    appended: dict[Cell, bool] = field(default_factory=dict)
 
     @property
     def memory(self) -> Value | None:

@@ -9,6 +9,7 @@ from graphlint.analysis import (
     attributes,
     captures,
     conditions,
+    effects,
     functions,
     lazies,
     orders,
@@ -87,9 +88,11 @@ def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, fr
     tensor_index(m, index, node, frame)
     if isinstance(index, Const) and isinstance(index.value, int) and owner.rest is None:
         if -len(owner.items) <= index.value < len(owner.items):
-            return m.refresh(owner.items[index.value], frame.place(node))
+            item = effects.tainted_element(m, owner, owner.items[index.value])
+            return m.refresh(item, frame.place(node))
         return Unknown("index out of range")
-    found = [m.refresh(value, frame.place(node)) for value in owner.elements()]
+    held = [effects.tainted_element(m, owner, value) for value in owner.elements()]
+    found = [m.refresh(value, frame.place(node)) for value in held]
     if not found:
         return Unknown("item of an empty sequence", owner.change)
     return _chosen(join_all(found), index)
@@ -117,6 +120,8 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
     if identity is not None and identity in owner.fields:
         value: Value = owner.fields[identity][1]
         m.note_read(owner.fields, identity, value, place, owner, _key_text(index))
+        if not m.captures:
+            effects.read(m, owner.fields, identity, value, place, _key_text(index))
         return m.refresh(m.tainted(owner.fields, identity, value, place, owner, _key_text(index)), place)
     if conditions.contains(owner, index) is False:
         lazies.note_absent(m, owner.fields, identity)
@@ -304,6 +309,7 @@ def extend(
     for value in known:
         attributes.note_kept(m, value, place)
         captures.note_keyed(m, value, None)
+    effects.note_append(m, owner, place)
     items = (*owner.items, *known)
     if len(items) > 32:
         joined = join_all([*items[32:], *([owner.rest] if owner.rest is not None else [])])

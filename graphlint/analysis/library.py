@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import effects, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -107,6 +107,9 @@ def call_external(m: Machine, function: External, arguments: Arguments, place: P
     if function.name in m.config.guards:
         return Const(bool(m.captures))
     call = Call(m, function.name, function.owner, arguments, place, frame)
+    if m.effects and not m.captures:
+        for value in arguments.all():
+            effects.read_list(m, value)
     found = MODELS.get(function.name)
     if found is not None:
         _count(m)

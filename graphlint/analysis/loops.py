@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     attributes,
     conditions,
+    effects,
     expressions,
     generators,
     indexing,
@@ -47,6 +48,9 @@ RANGE_LIMIT = 64
 def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | None]:
     """What iterating over `value` yields: known elements, and a join of further ones or None."""
     if isinstance(value, Sequence_):
+        if value.serial in m.sequence_cells and m.captures:
+            items = tuple(effects.tainted_element(m, value, item) for item in value.items)
+            return items, effects.tainted_element(m, value, value.rest) if value.rest is not None else None
         return value.items, value.rest
     if isinstance(value, Mapping):
         return tuple(key for key, _ in value.entries()), None
@@ -121,6 +125,7 @@ def _announce(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: 
 
 def _iterations(m: Machine, iterable: Value) -> list[Value]:
     """The element of each iteration that will be run; empty when the loop certainly does not run."""
+    effects.read_list(m, iterable)
     known, rest = elements_of(m, iterable)
     if known and len(known) <= UNROLLED:
         chosen = list(known)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions, outputs
+from graphlint.analysis import conditions, effects, outputs
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
@@ -89,6 +89,10 @@ class Machine:
         self.backward_hooks: list[tuple[Value, Value, list[Value], Obj]] = []
         self.running: list[ThreadRun] = []
         self.loaders: list[Obj] = []
+        self.effects: dict[Cell, Capture] = {}
+        self.copies: dict[int, Sequence_] = {}
+        self.sequence_cells: dict[int, set[Cell]] = {}
+        self.updating = False
         self.clock = 0
         self.steps = 0
         self.limit = self.STEPS_PER_SCENARIO
@@ -195,7 +199,7 @@ class Machine:
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
         )
-        filled = self.filled.get(cell)
+        filled = self.filled.get(cell) or self.effects.get(cell)
         if filled is not None and filled.graph is not None:
             record.stamp = filled.graph.fields.get("stamp", 0)
         history = self.writes.get(cell)
@@ -206,6 +210,7 @@ class Machine:
             history.append(record)
         if self.captures:
             self.captures[-1].written[cell] = record
+            self.captures[-1].first.setdefault(cell, record)
 
     def displaced(self, fields: Fields, key: Any, value: Value, place: Place, name: str) -> None:
         """Tell when eager code reads, after a replay, a cell that the graph was expected to have filled."""
@@ -242,12 +247,16 @@ class Machine:
     ) -> Value:
         """A host value that captured code reads from a cell remembers the cell."""
         capture = self.capture
-        if capture is None or capture.compiled or not isinstance(value, (Const, Host)):
+        if capture is None or capture.compiled or not isinstance(value, (Const, Host, Sequence_)):
             return value
         cell = (id(fields), key)
+        if isinstance(value, Sequence_) and not effects.taint_elements(self, value, cell):
+            return value
         if cell not in capture.host_reads:
             self.kept_alive.append(fields)
             capture.host_reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
+        if isinstance(value, Sequence_):
+            return value
         cells = value.cells | {cell}
         if isinstance(value, Const):
             return Const(value.value, cells)
@@ -269,7 +278,9 @@ class Machine:
             return value if value.storage.graph is None else outputs.stamped(self, value, place)
         if isinstance(value, Sequence_) and _holds_output(value.items):
             items = [self.refresh(item, place) for item in value.items]
-            return Sequence_(items, value.kind, value.rest, value.change, value.site)
+            fresh = Sequence_(items, value.kind, value.rest, value.change, value.site)
+            effects.note_copy(self, value, fresh)
+            return fresh
         if isinstance(value, Mapping) and _holds_output(part for _, part in value.entries()):
             copy = Mapping(value.site)
             for key, (name, part) in value.fields.items():

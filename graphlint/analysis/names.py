@@ -6,7 +6,15 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, conditions, expressions, functions, registration, statements
+from graphlint.analysis import (
+    attributes,
+    conditions,
+    effects,
+    expressions,
+    functions,
+    registration,
+    statements,
+)
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     Env,
@@ -41,6 +49,8 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                 m.note_read(env.fields, name, value, frame.place(node), None, name)
                 if env is not frame.env:
                     value = m.tainted(env.fields, name, value, frame.place(node), None, name)
+            elif m.effects:
+                effects.read(m, env.fields, name, value, frame.place(node), name)
             return m.refresh(value, frame.place(node))
         if env.cls is not None:
             member = attributes.class_name(m, env.cls, name)
@@ -58,6 +68,8 @@ def global_name(m: Machine, module: ModuleFile, name: str, place: Place) -> Valu
             env = m.env_of(module)
             m.note_read(env.fields, name, value, place, None, name)
             value = m.tainted(env.fields, name, value, place, None, name)
+        elif m.effects:
+            effects.read(m, m.env_of(module).fields, name, value, place, name)
         return m.refresh(value, place)
     if name == "__name__":
         return Unknown("module name")

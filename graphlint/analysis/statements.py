@@ -64,7 +64,9 @@ def _annotated(m: Machine, node: ast.AnnAssign, frame: Frame) -> None:
 
 def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
     target = _as_load(node.target)
+    m.updating = True
     old = expressions.evaluate(m, target, frame)
+    m.updating = False
     value = expressions.evaluate(m, node.value, frame)
     if isinstance(old, Tensor):
         attributes.in_place(m, old, node, frame, (value,))
@@ -126,8 +128,9 @@ def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) 
             env = env.parent
         if name not in env.fields:
             env = frame.env
-    noted = place if not m.captures or isinstance(value, Tensor) else None
-    m.write(env.fields, name, value, noted, local=env is frame.env)
+    outer = env is not frame.env
+    noted = place if outer or not m.captures or isinstance(value, Tensor) else None
+    m.write(env.fields, name, value, noted, local=not outer)
 
 
 def _unpack(m: Machine, targets: list[ast.expr], value: Value, frame: Frame, node: ast.AST) -> None:

@@ -42,6 +42,10 @@ class Value:
     __slots__ = ()
 
 
+COMPUTED = "computed"
+"""Why the result of host arithmetic on unknown values is unknown; it is never None."""
+
+
 class Unknown(Value):
     """A value that could not be followed, and why."""
 

@@ -9,6 +9,7 @@ from graphlint.analysis import (
     attributes,
     calls,
     conditions,
+    effects,
     expressions,
     functions,
     indexing,
@@ -106,17 +107,16 @@ def _print(call: Call) -> Value:
 @model("builtins.len")
 def _len(call: Call) -> Value:
     value = call.get(0, "obj")
+    cells = effects.cells_in(call.m, value) if value is not None else frozenset()
     if isinstance(value, Sequence_) and value.rest is None:
-        return Const(len(value.items))
+        return Const(len(value.items), cells)
     if isinstance(value, Tensor):
         return Host("int", Change.SHAPE, ("len", value.storage.serial))
     if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.find("__len__"):
         return functions.call_method(call.m, value, "__len__", [])
     if value is None:
         return Unknown("len")
-    return Host(
-        "int", change_of(value), ("len", identity_of(value)) if identity_of(value) else None, cells_of(value)
-    )
+    return Host("int", change_of(value), ("len", identity_of(value)) if identity_of(value) else None, cells)
 
 
 @model("builtins.range")

@@ -1,0 +1,163 @@
+"""Host state that captured Python writes: a replay does not repeat it, and eager code may notice.
+
+A capture's writes are kept by cell. What counts is the *first* and the *last* one of a cell: a cell that the
+first write computes from its own old value (`self.step += 1`) would go on changing if Python ran again; a
+cell that ends with the same value each time would be set back to it. Eager code that reads such a cell after
+a replay sees what the last Python left there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis.events import SideEffect
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture, Write
+from graphlint.analysis.values import (
+    COMPUTED,
+    Cell,
+    Const,
+    Fields,
+    Host,
+    Sequence_,
+    Unknown,
+    Value,
+    cells_of,
+    identity_of,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+ITEMS = "items"
+
+
+def remember(m: Machine, capture: Capture) -> None:
+    """Keep the host state that a capture wrote; called when it ends."""
+    if capture.compiled:
+        return
+    for cell, write in capture.written.items():
+        if isinstance(write.value, (Const, Host)) or cell in capture.appended:
+            m.effects[cell] = capture
+
+
+def advances(capture: Capture, cell: Cell) -> bool:
+    """Whether running the captured Python again would move the cell on from where it is."""
+    first, last = capture.first.get(cell), capture.written.get(cell)
+    return first is not None and last is not None and _is_relative(first, cell) and _is_relative(last, cell)
+
+
+def _is_relative(write: Write, cell: Cell) -> bool:
+    return not write.conditional and (write.augmented or cell in cells_of(write.value))
+
+
+def _sets(write: Write, cell: Cell) -> bool:
+    """Whether a write certainly leaves a value of its own, not one that the cell had before."""
+    return not write.conditional and cell not in cells_of(write.value)
+
+
+def note_append(m: Machine, owner: Sequence_, place: Place) -> None:
+    """Captured code is about to add to a list that it did not make."""
+    capture = m.capture
+    if capture is not None and owner.serial < capture.facts.get("born", 0):
+        capture.appended.setdefault((id(owner.fields), ITEMS), bool(owner.elements()))
+
+
+def read(m: Machine, fields: Fields, key: Any, value: Value, place: Place, name: str) -> None:
+    """Eager code reads a cell: tell when a replay should have changed it, and did not."""
+    capture = m.effects.get((id(fields), key))
+    if capture is None or m.updating or not _is_number(value):
+        return
+    cell = (id(fields), key)
+    last = capture.written[cell]
+    later = _later(m, capture, cell)
+    if not _replayed_since(capture, later):
+        return
+    if advances(capture, cell):
+        _tell(m, capture, last, name, place, "counter")
+    elif later and _sets(last, cell) and _is_other_setting(last.value, value):
+        _tell(m, capture, last, name, place, "setting")
+
+
+def read_list(m: Machine, value: Value) -> None:
+    """Eager code goes through a whole list: tell when captured code added to it only once."""
+    if not isinstance(value, Sequence_) or m.captures:
+        return
+    value = m.copies.get(value.serial, value)
+    cell = (id(value.fields), ITEMS)
+    capture = m.effects.get(cell)
+    if (
+        capture is None
+        or cell not in capture.appended
+        or not _replayed_since(capture, _later(m, capture, cell))
+    ):
+        return
+    # A list that holds nothing but the tensors of the capture holds outputs, which replays refresh.
+    if capture.appended[cell] or not all(list(tensors_in(part, 1)) for part in value.elements()):
+        _tell(m, capture, capture.written[cell], "list", None, "list")
+
+
+def note_copy(m: Machine, value: Sequence_, fresh: Sequence_) -> None:
+    """`fresh` is what reading the list `value` yields."""
+    if (id(value.fields), ITEMS) in m.effects:
+        m.copies[fresh.serial] = value
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (Const, Host)) or (isinstance(value, Unknown) and value.reason == COMPUTED)
+
+
+def _later(m: Machine, capture: Capture, cell: Cell) -> list[Write]:
+    return [w for w in m.writes.get(cell, ()) if w.clock >= capture.clock and not w.capturing]
+
+
+def _replayed_since(capture: Capture, later: list[Write]) -> bool:
+    """Whether the graph has been replayed since eager code last wrote the cell."""
+    stamp = capture.graph.fields.get("stamp", 0) if capture.graph is not None else 0
+    return bool(stamp) and (not later or later[-1].stamp < stamp)
+
+
+def _is_other_setting(captured: Value, now: Value) -> bool:
+    """Whether eager code has put a number or flag where the captured code leaves a different constant."""
+    if not isinstance(captured, Const) or (isinstance(now, Const) and now.value is None):
+        return False
+    if captured.value is None:
+        return True
+    one, other = identity_of(captured), identity_of(now)
+    return isinstance(now, Const) and one is not None and other is not None and one != other
+
+
+def _tell(m: Machine, capture: Capture, write: Write, name: str, place: Place | None, reason: str) -> None:
+    m.emit(
+        SideEffect(
+            place=write.place, chain=write.chain, capture=capture, name=name, read=place, reason=reason
+        )
+    )
+
+
+def taint_elements(m: Machine, value: Sequence_, cell: Cell) -> bool:
+    """Captured code reads a cell: whether it holds a list of host numbers, which remember the cell then."""
+    numbers = [part for part in value.elements() if isinstance(part, (Const, Host))]
+    if not numbers or len(numbers) < len(value.elements()):
+        return False
+    m.sequence_cells.setdefault(value.serial, set()).add(cell)
+    return True
+
+
+def cells_in(m: Machine, value: Value) -> frozenset[Cell]:
+    """The cells that a host value, or a list that captured code read, came from."""
+    own = m.sequence_cells.get(value.serial, ()) if isinstance(value, Sequence_) and m.captures else ()
+    return cells_of(value) | frozenset(own)
+
+
+def tainted_element(m: Machine, owner: Sequence_, value: Value) -> Value:
+    """An element as captured code gets it out of a list that came from a cell."""
+    cells = m.sequence_cells.get(owner.serial)
+    if not cells or not m.captures:
+        return value
+    if isinstance(value, Const):
+        return Const(value.value, value.cells | cells)
+    if isinstance(value, Host):
+        return Host(value.kind, value.change, value.symbol, value.cells | cells)
+    return value

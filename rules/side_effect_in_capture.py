@@ -1,0 +1,32 @@
+"""CG403: captured Python writes host state that eager code reads between replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import SideEffect
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+WHY = {
+    "counter": "is moved on here once, at the capture, and replays do not repeat it",
+    "setting": "is set here once, at the capture, and replays do not set it again",
+    "list": "gets an entry here once, at the capture, and replays add none",
+}
+HELP = "do it in the code that calls `replay`"
+
+
+class SideEffectInCapture(Rule):
+    code = "CG403"
+    name = "side-effect-in-capture"
+    hazard = "side-effect"
+    level = Level.ERROR
+    summary = "captured Python writes host state that eager code reads between replays"
+    subscribes = (SideEffect,)
+
+    def on(self, event: SideEffect) -> Iterator[Report]:
+        subject = "this list" if event.reason == "list" else f"`{event.name}`"
+        message = f"{subject} {WHY[event.reason]}"
+        if event.read is not None:
+            message += f" (it is read at {event.read.path}:{event.read.line})"
+        yield Report(event.place, message, Confidence.LIKELY, help=HELP)
