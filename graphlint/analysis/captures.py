@@ -237,8 +237,18 @@ def keys_of(record: Capture) -> set[object]:
 def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
     """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it."""
     is_changing = change_of(use.value) is Change.CHANGING
-    keys = keys_of(record)
-    return is_changing and m.step > record.step and not tensor_ops.is_key(keys, use.value)
+    if not is_changing or m.step <= record.step or tensor_ops.is_key(keys_of(record), use.value):
+        return False
+    return not _still_stands(record, use)
+
+
+def _still_stands(record: Capture, use: HostUse) -> bool:
+    """Whether what changes about a number is in a cell that nobody has written since the capture."""
+    reads = [record.host_reads[cell] for cell in use.cells if cell in record.host_reads]
+    return any(
+        change_of(read.value) is Change.CHANGING and value_in(read.fields, read.key) is read.value
+        for read in reads
+    )
 
 
 def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:

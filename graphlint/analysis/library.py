@@ -138,8 +138,6 @@ def _unmodelled(call: Call) -> Value:
     if nn.is_module_class(call.name):
         _count(call.m)
         return nn.make_module(call)
-    if warp.is_launch(call.name):
-        return warp.call(call)
     owner = call.owner
     if isinstance(owner, Obj) and isinstance(owner.cls, str):
         inherited = nn.method(call) if owner.cls.startswith("torch.nn.") else None

@@ -10,11 +10,8 @@ from graphlint.analysis.values import NONE, Function, Obj, Unknown, Value, tenso
 ALLOCATIONS = ("zeros", "full", "empty", "ones", "array", "zeros_like", "empty_like", "clone", "from_numpy")
 
 
-def is_launch(name: str) -> bool:
-    return name in ("warp.launch", "warp.launch_tiled")
-
-
-def call(call: Call) -> Value:
+@model("warp.launch", "warp.launch_tiled")
+def _kernel_launch(call: Call) -> Value:
     """`wp.launch(kernel, dim, inputs)`: device code, never entered."""
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
     tensor_ops.note_use(call.m, given, call.place)

@@ -1,0 +1,138 @@
+"""CG402: when a number counts as changed between the capture and a replay."""
+
+from __future__ import annotations
+
+from tests.programs import check_marks
+
+PROGRAM = """
+import torch
+
+class Step:
+    def __init__(self, x):
+        self.x = x
+        self.beta = 0.0
+        self.graph = None
+
+    def body(self):
+        return self.x * self.beta{mark}
+
+    def __call__(self):
+        if self.graph is None:
+            self.body()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.body()
+        self.graph.replay()
+        return self.y.clone()
+
+def main(epochs, loader):
+    step = Step(torch.zeros(4, device="cuda"))
+{loop}
+"""
+FROZEN = "  # expect: CG402"
+
+
+def check(loop: str, mark: str) -> None:
+    check_marks(PROGRAM.format(mark=mark, loop=loop))
+
+
+def test_an_element_of_a_loop() -> None:
+    check(
+        """
+    for epoch in range(epochs):
+        step.beta = epoch
+        step()
+""",
+        FROZEN,
+    )
+
+
+def test_a_number_computed_in_an_outer_loop() -> None:
+    check(
+        """
+    for epoch in range(epochs):
+        step.beta = epoch * 0.1
+        for x in loader:
+            step()
+""",
+        FROZEN,
+    )
+
+
+def test_captured_anew_in_the_outer_loop() -> None:
+    check(
+        """
+    for epoch in range(epochs):
+        step.beta = epoch * 0.1
+        step.graph = None
+        for x in loader:
+            step()
+""",
+        "",
+    )
+
+
+def test_a_count() -> None:
+    check(
+        """
+    epoch = 0
+    while epoch < epochs:
+        step.beta = epoch * 0.1
+        for x in loader:
+            step()
+        epoch += 1
+""",
+        FROZEN,
+    )
+
+
+def test_captured_anew_when_it_changes() -> None:
+    check_marks("""
+import torch
+
+class Step:
+    def __init__(self, x):
+        self.x = x
+        self.beta = 0.0
+        self.graph = None
+
+    def set_beta(self, beta):
+        if beta != self.beta:
+            self.beta = beta
+            self.graph = None
+
+    def __call__(self):
+        if self.graph is None:
+            (self.x * self.beta)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.x * self.beta
+        self.graph.replay()
+        return self.y.clone()
+""")
+
+
+def test_a_number_among_the_inputs_of_a_warp_launch() -> None:
+    check_marks(
+        """
+import warp as wp
+
+@wp.kernel
+def scale(x: wp.array(dtype=float), by: float):
+    i = wp.tid()
+    x[i] = x[i] * by
+
+class Example:
+    def __init__(self, n):
+        self.by, self.size = 2.0, n
+        self.x = wp.zeros(n, dtype=float, device="cuda")
+        with wp.ScopedCapture(device="cuda") as capture:
+            inputs = [self.x, self.by]
+            wp.launch(scale, dim=self.size, inputs=inputs, device="cuda")  # expect: CG402
+        self.graph = capture.graph
+
+    def step(self):
+        self.by = self.by * 2.0
+        wp.capture_launch(self.graph)
+"""
+    )
