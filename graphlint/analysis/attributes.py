@@ -298,8 +298,8 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         return Class(owner.cls)
     if name == "__dict__":
         return External("object.__dict__", owner)
-    value = class_attribute(m, owner.cls, name)
-    return _through_instance(m, owner, value, place) if value is not None else None
+    held = class_attribute(m, owner.cls, name)
+    return _through_instance(m, owner, held, place) if held is not None else None
 
 
 def _through_instance(m: Machine, owner: Obj, value: Value, place: Place) -> Value:

@@ -387,7 +387,7 @@ def _joined_text(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
             parts.append(value)
             texts.append(_plain_text(part, value))
         else:
-            texts.append(part.value if isinstance(part, ast.Constant) else None)
+            texts.append(str(part.value) if isinstance(part, ast.Constant) else None)
     known = [text for text in texts if text is not None]
     if len(known) == len(texts):
         return Const("".join(known), frozenset().union(*map(cells_of, parts)))

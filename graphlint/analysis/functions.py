@@ -185,20 +185,40 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     """Run a function unless this scenario has seen it often enough, or it is too deep."""
     node = function.node
     owner = function.self_value.serial if isinstance(function.self_value, Obj) else 0
-    key = (id(node), owner, bool(m.captures), id(m.capture.graph) if m.capture else 0)
+    shape = _shape(env)
+    key = (id(node), owner, shape, bool(m.captures), id(m.capture.graph) if m.capture else 0)
     if is_too_deep(m, function) or m.visits.get(key, 0) >= m.VISITS:
-        known = m.memo.get((id(node), owner))
+        known = m.memo.get((id(node), owner, shape)) or m.memo.get((id(node), owner))
         return known if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1
     value = run(m, function, env, place)
-    m.memo[(id(node), owner)] = value
+    m.memo[(id(node), owner)] = m.memo[(id(node), owner, shape)] = value
     return value
 
 
+def _shape(env: Env) -> tuple[object, ...]:
+    """What decides where a call leads: the callables, classes and modes among its arguments."""
+    return tuple(_kind_of(value) for value in env.fields.values())
+
+
+def _kind_of(value: object) -> object:
+    if isinstance(value, Function):
+        return id(value.node)
+    if isinstance(value, Obj):
+        return value.cls if isinstance(value.cls, str) else id(value.cls)
+    if isinstance(value, Class):
+        return id(value.info)
+    if isinstance(value, Const) and (value.value is None or isinstance(value.value, (bool, str))):
+        return value.value
+    return type(value)
+
+
 def is_too_deep(m: Machine, function: Function) -> bool:
-    """Whether a function is running twice already, as recursion does, or calls are nested too deeply."""
-    running = sum(1 for f in m.frames if f.function is not None and f.function.node is function.node)
-    return running > 1 or len(m.frames) > m.MAX_DEPTH
+    """Whether a function runs on the same object thrice, on others too often, or calls nest too deeply."""
+    calls_ = [f.function for f in m.frames if f.function is not None and f.call is not None]
+    running = [other for other in calls_ if other.node is function.node]
+    on_same = sum(1 for other in running if other.self_value is function.self_value)
+    return on_same > 2 or len(running) > m.RECURSION or len(m.frames) > m.MAX_DEPTH
 
 
 def _declared_result(m: Machine, function: Function, place: Place) -> Value:
@@ -257,9 +277,9 @@ def run_generator(
     m: Machine, function: Function, env: Env, place: Place, on_yield: Callable[[Value], Value]
 ) -> Frame:
     """Run a generator's body to its end; `on_yield` runs in the consumer at each yield."""
-    if is_too_deep(m, function):
-        return []
     frame = Frame(function.module, env, function.qualname, function, place)
+    if is_too_deep(m, function):
+        return frame
     frame.on_yield = on_yield
     frame.level = m.heap.open()
     m.frames.append(frame)

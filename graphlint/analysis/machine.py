@@ -54,6 +54,7 @@ class Machine:
     MAX_DEPTH = 48
     STEPS_PER_SCENARIO = 150_000
     VISITS = 6
+    RECURSION = 6
 
     def __init__(self, project: Project, config: Config, listener: Callable[[Event], None]) -> None:
         self.project = project

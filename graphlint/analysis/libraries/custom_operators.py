@@ -39,8 +39,8 @@ def _for_name(call: Call, name: str, at: int) -> Value:
     """Register for `name`; the argument at `at` is the dispatch key or device, unless it is the function."""
     key = call.args[at] if len(call.args) > at else None
     kind = attributes.host_string(key) if key is not None else call.text(99, "dispatch_key")
-    function = next((a for a in call.args[at:] if isinstance(a, (Function, Partial))), None)
-    function = call.arguments.kwargs.get("func") or call.arguments.kwargs.get("fn") or function
+    named = call.arguments.kwargs.get("func") or call.arguments.kwargs.get("fn")
+    function = named or next((a for a in call.args[at:] if isinstance(a, (Function, Partial))), None)
     if (kind or "").lower() in _NOT_RUN:
         return function or Obj("identity-decorator", call.place)
     if function is not None:

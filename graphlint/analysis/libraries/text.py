@@ -1,0 +1,62 @@
+"""Methods of text: folded where the text is known, since names of layers and modes decide branches."""
+
+from __future__ import annotations
+
+from graphlint.analysis import expressions
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import Const, Host, Sequence_, Unknown, Value, cells_of
+
+_TEXTS = (
+    "upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "replace", "removeprefix",
+    "removesuffix", "zfill", "casefold", "swapcase",
+)  # fmt: skip
+_TESTS = ("startswith", "endswith", "isdigit", "isalpha", "isalnum", "isidentifier", "isupper", "islower")
+_NUMBERS = ("find", "rfind", "index", "count")
+_PARTS = ("split", "rsplit", "partition", "rpartition", "splitlines")
+
+
+@model(*[f"host.{name}" for name in (*_TEXTS, *_TESTS, *_NUMBERS, *_PARTS)])
+def _method(call: Call) -> Value:
+    name = call.name.rpartition(".")[2]
+    if not _is_text(call.owner):
+        return Unknown(f"result of `{name}`")
+    known = _folded(call, name)
+    if known is not None:
+        return known
+    if name in _PARTS:
+        return Sequence_((), "list", Host("str"))
+    kind = "bool" if name in _TESTS else "int" if name in _NUMBERS else "str"
+    return expressions.derived(call.name, *_operands(call), kind=kind)
+
+
+def _is_text(value: Value | None) -> bool:
+    if isinstance(value, Const):
+        return isinstance(value.value, str)
+    return isinstance(value, Host) and value.kind in ("str", "any")
+
+
+def _operands(call: Call) -> list[Value]:
+    return [*([call.owner] if call.owner is not None else []), *call.args]
+
+
+def _folded(call: Call, name: str) -> Value | None:
+    texts = [_plain(value) for value in _operands(call)]
+    if None in texts or call.arguments.kwargs or call.arguments.more is not None:
+        return None
+    try:
+        result = getattr(str, name)(*texts)
+    except (TypeError, ValueError):
+        return None
+    if isinstance(result, (list, tuple)):
+        return Sequence_([Const(part) for part in result], "list" if isinstance(result, list) else "tuple")
+    return Const(result, frozenset().union(*map(cells_of, _operands(call))))
+
+
+def _plain(value: Value) -> object:
+    """The text, number or tuple of texts that a value certainly is; None when it is not known."""
+    if isinstance(value, Const):
+        return str(value.value) if isinstance(value.value, str) else value.value
+    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
+        parts = tuple(_plain(part) for part in value.items)
+        return None if None in parts else parts
+    return None
