@@ -1,0 +1,146 @@
+"""CG402: numbers that change between calls are recorded into a graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marked_rules
+from tests.rules.conftest import Shows
+
+SAMPLER = """\
+import torch
+
+
+class Sampler:
+    def __init__(self, size: int, top: int):
+        self.top = top
+        self.temperature = 1.0
+        self.count = 4
+        self.greedy = False
+        self.scale = torch.ones((), device="cuda")
+        self.logits = torch.zeros(8, 100, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def capture(self):
+        with torch.cuda.graph(self.graph):
+            out = self.logits
+            {statement}  # {mark}
+            self.out = out * 1.0
+
+    def sample(self, logits: torch.Tensor, temperature: float, count: int, greedy: bool):
+        self.temperature = temperature
+        self.count = count
+        self.greedy = greedy
+        self.scale.fill_(temperature)
+        self.logits.copy_(logits)
+        self.graph.replay()
+        return self.out.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "out = self.logits / self.temperature",
+        "out = self.logits[: self.count]",
+        "out = torch.full_like(self.logits, self.temperature)",
+        "out = self.logits.masked_fill(self.logits < 0, self.temperature)",
+        "for _ in range(self.count): out = out + 1",
+        "out = self.logits[self.count]",
+        "out = self.logits.clamp(max=self.temperature)",
+        "out = self.logits * (1.0 / self.temperature)",
+    ],
+)
+def test_reported(statement: str) -> None:
+    check_marked_rules(SAMPLER.format(statement=statement, mark="expect: CG402"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "out = self.logits / self.scale",
+        "out = self.logits[: self.top]",
+        "out = self.logits / 2.0",
+        "out = torch.topk(self.logits, self.top).values",
+        "for _ in range(self.top): out = out + 1",
+        "out = self.logits[: self.logits.shape[0] // 2]",
+        "label = f'{self.temperature}'",
+        "out = self.logits.view(self.logits.shape[0], -1)",
+    ],
+)
+def test_fine(statement: str) -> None:
+    check_marked_rules(SAMPLER.format(statement=statement, mark="ok: CG402"))
+
+
+def test_a_number_that_is_the_key_of_the_graph_is_fine() -> None:
+    check_marked_rules(
+        """
+        import torch
+
+
+        class Buckets:
+            def __init__(self, net: torch.nn.Module):
+                self.net = net
+                self.x = torch.zeros(64, 16, device="cuda")
+                self.graphs = {}
+
+            def run(self, batch: torch.Tensor, count: int):
+                if count not in self.graphs:
+                    graph = torch.cuda.CUDAGraph()
+                    with torch.cuda.graph(graph):
+                        y = self.net(self.x[:count])  # ok: CG402
+                    self.graphs[count] = (graph, y)
+                graph, y = self.graphs[count]
+                self.x[:count].copy_(batch)
+                graph.replay()
+                return y.clone()
+        """
+    )
+
+
+ACROSS_FILES = {
+    "schedule.py": """\
+        class Schedule:
+            def __init__(self):
+                self.noise = 1.0
+
+            def advance(self):
+                self.noise *= 0.9
+        """,
+    "diffusion.py": """\
+        import torch
+
+        from schedule import Schedule
+
+
+        class Diffusion:
+            def __init__(self, net: torch.nn.Module):
+                self.net = net
+                self.schedule = Schedule()
+                self.latent = torch.zeros(1, 4, 64, 64, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+
+            def denoise(self):
+                return self.latent - self.schedule.noise * self.net(self.latent)  # expect: CG402
+
+            def capture(self):
+                with torch.cuda.graph(self.graph):
+                    self.latent.copy_(self.denoise())
+
+            def sample(self, steps: int):
+                for _ in range(steps):
+                    self.schedule.advance()
+                    self.graph.replay()
+                return self.latent.clone()
+        """,
+}
+
+
+def test_across_files(shows: Shows) -> None:
+    check_marked_rules(ACROSS_FILES)
+    shows("CG402-across-files", ACROSS_FILES)
+
+
+def test_suppressed() -> None:
+    statement = "out = self.logits / self.temperature  # graphlint: ignore[CG402] -- always 1 when captured"
+    check_marked_rules(SAMPLER.format(statement=statement, mark="ok: CG402"))

@@ -1,0 +1,134 @@
+"""CG201: outputs of a graph that outlive the next replay."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marked_rules
+from tests.rules.conftest import Shows
+
+LOOP = """\
+import torch
+
+
+def run(net: torch.nn.Module, batches: list[torch.Tensor]):
+    x = torch.zeros(32, 16, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = torch.relu(net(x))
+        loss = y.mean()
+    kept, last, table = [], None, {{}}
+    for step, batch in enumerate(batches):
+        x.copy_(batch)
+        graph.replay()
+        {statement}  # {mark}
+    return kept, {use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "use"),
+    [
+        ("kept.append(y)", "torch.stack(kept)"),
+        ("kept.append(loss)", "sum(kept)"),
+        ("kept.append(y[:4])", "torch.cat(kept)"),
+        ("kept.append(y.detach())", "torch.stack(kept)"),
+        ("kept.append(y.view(-1))", "torch.stack(kept)"),
+        ("kept += [y]", "torch.stack(kept)"),
+        ("table[step] = y", "torch.stack(list(table.values()))"),
+        ("kept.append((step, y))", "[value.sum() for _, value in kept]"),
+        ("kept.append({'loss': loss})", "[entry['loss'] + 1 for entry in kept]"),
+    ],
+)
+def test_reported(statement: str, use: str) -> None:
+    check_marked_rules(LOOP.format(statement=statement, mark="expect: CG201", use=use))
+
+
+@pytest.mark.parametrize(
+    ("statement", "use"),
+    [
+        ("kept.append(y.clone())", "torch.stack(kept)"),
+        ("kept.append(loss.item())", "sum(kept)"),
+        ("kept.append(y.cpu())", "torch.stack(kept)"),
+        ("kept.append(y + 0)", "torch.stack(kept)"),
+        ("kept.append(y.shape)", "kept"),
+        ("last = y", "last.sum()"),
+        ("print(loss)", "loss.sum()"),
+        ("kept.append(batch)", "torch.stack(kept)"),
+    ],
+)
+def test_fine(statement: str, use: str) -> None:
+    check_marked_rules(LOOP.format(statement=statement, mark="ok: CG201", use=use))
+
+
+def test_an_attribute_of_another_object_keeps_the_output() -> None:
+    check_marked_rules(
+        """
+        import torch
+
+
+        class Logger:
+            def __init__(self):
+                self.previous = None
+
+            def log(self, loss: torch.Tensor):
+                if self.previous is not None:
+                    print(loss - self.previous)
+                self.previous = loss  # expect: CG201
+
+
+        class Trainer:
+            def __init__(self, net: torch.nn.Module, logger: Logger):
+                self.logger = Logger()
+                self.x = torch.zeros(4, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.loss = net(self.x).mean()
+
+            def step(self, x: torch.Tensor):
+                self.x.copy_(x)
+                self.graph.replay()
+                self.logger.log(self.loss)
+        """
+    )
+
+
+ACROSS_FILES = {
+    "decoder.py": """\
+        import torch
+
+
+        class Decoder:
+            def __init__(self, net: torch.nn.Module):
+                self.tokens = torch.zeros(8, dtype=torch.long, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.logits = net(self.tokens)
+
+            def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
+                self.tokens.copy_(tokens)
+                self.graph.replay()
+                return self.logits[: tokens.shape[0]]
+        """,
+    "compare.py": """\
+        import torch
+
+        from decoder import Decoder
+
+
+        def drift(net: torch.nn.Module, first: torch.Tensor, second: torch.Tensor):
+            decoder = Decoder(net)
+            before = decoder(first)
+            after = decoder(second)
+            return (after - before).abs().max()
+        """,
+}
+
+
+def test_across_files(shows: Shows) -> None:
+    shows("CG201-across-files", ACROSS_FILES)
+
+
+def test_suppressed() -> None:
+    statement = "kept.append(y)  # graphlint: ignore[CG201] -- only the last one is used"
+    check_marked_rules(LOOP.format(statement=statement, mark="ok: CG201", use="torch.stack(kept)"))
