@@ -23,7 +23,6 @@ from graphlint.analysis.graphs import (
     is_other_number,
     value_in,
 )
-from graphlint.analysis.heap import MISSING
 from graphlint.analysis.values import (
     Cell,
     Change,
@@ -256,10 +255,13 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         read = record.host_reads.get(cell)
         if read is None:
             continue
-        now = read.fields.get(read.key, MISSING)
-        if isinstance(now, tuple) and len(now) == 2:
-            now = now[1]
-        if not _is_number(now) or not _is_number(read.value) or not is_other_number(read.value, now):
+        now = value_in(read.fields, read.key)
+        if (
+            now is None
+            or not _is_number(now)
+            or not _is_number(read.value)
+            or not is_other_number(read.value, now)
+        ):
             continue
         writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
         if writes:

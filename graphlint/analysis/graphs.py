@@ -174,8 +174,18 @@ def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, 
     return pairs
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The key of a list's cell: a list keeps its items in one tuple."""
+
+    index: int
+
+
 def value_in(fields: Fields, key: Any) -> Value | None:
-    """The value of a cell, whether of an object or of a dict; None when there is none."""
+    """The value of a cell, whether of an object, a dict or a list; None when there is none."""
+    if isinstance(key, Item):
+        items = fields["items"]
+        return items[key.index] if key.index < len(items) else None
     held = fields.get(key)
     if isinstance(held, tuple) and len(held) == 2:
         held = held[1]

@@ -17,6 +17,7 @@ from graphlint.analysis import (
     tensor_ops,
 )
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.graphs import Item
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -87,15 +88,23 @@ def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, fr
         return made
     tensor_index(m, index, node, frame)
     if isinstance(index, Const) and isinstance(index.value, int) and owner.rest is None:
-        if -len(owner.items) <= index.value < len(owner.items):
-            item = effects.tainted_element(m, owner, owner.items[index.value])
-            return m.refresh(item, frame.place(node))
-        return Unknown("index out of range")
+        return _known_item(m, owner, index.value, frame.place(node))
     held = [effects.tainted_element(m, owner, value) for value in owner.elements()]
     found = [m.refresh(value, frame.place(node)) for value in held]
     if not found:
         return Unknown("item of an empty sequence", owner.change)
     return _chosen(join_all(found), index)
+
+
+def _known_item(m: Machine, owner: Sequence_, index: int, place: Place) -> Value:
+    if not -len(owner.items) <= index < len(owner.items):
+        return Unknown("index out of range")
+    value = owner.items[index]
+    if owner.kind == "list" and m.captures:
+        key = Item(index % len(owner.items))
+        m.note_read(owner.fields, key, value, place, owner, f"[{key.index}]")
+        value = m.tainted(owner.fields, key, value, place, owner, f"[{key.index}]")
+    return m.refresh(effects.tainted_element(m, owner, value), place)
 
 
 def _chosen(value: Value, index: Value) -> Value:
@@ -287,6 +296,8 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
     if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
         items[index.value] = value
         m.heap.write(owner.fields, "items", tuple(items))
+        if place is not None:
+            m.log_write(owner.fields, Item(index.value % len(items)), value, place)
     else:
         rest = owner.rest
         m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))

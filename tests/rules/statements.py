@@ -54,8 +54,11 @@ def capture():
 
 
 def fires(code: str, statement: str) -> None:
-    """Assert that the rule reports the statement. The names: `hidden` (8, 16), `lengths` int (8,), `mask` bool
-    (8,), `count` and `loss` 0-d, all on the device; `staged` pinned, `rows` on the CPU."""
+    """Assert that the rule reports the statement.
+
+    The names: `hidden` (8, 16), `lengths` int (8,), `mask` bool (8,), `count` and `loss` 0-d, all on the
+    device; `staged` pinned, `rows` on the CPU.
+    """
     check_marked_rules(PROGRAM.format(statement=statement, mark=f"expect: {code}"))
 
 
