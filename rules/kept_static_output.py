@@ -29,4 +29,5 @@ class KeptStaticOutput(Rule):
     def _stale(self, event: StaleRead) -> Iterator[Report]:
         kept = event.kept or event.taken
         message = "an output of the graph is kept here without a copy, and the next replay overwrites it"
-        yield Report(kept, message, chain=(event.taken.hop, kept.hop, event.place.hop), help=HELP)
+        hops = dict.fromkeys((event.taken.hop, kept.hop, event.place.hop))
+        yield Report(kept, message, chain=tuple(hops), help=HELP)
