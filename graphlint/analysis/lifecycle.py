@@ -151,10 +151,27 @@ def _live_class(m: Machine, root: Root, frame: Frame) -> None:
     value = names.module_attribute(m, root.module, root.qualname)
     for part in alternatives(value) if value is not None else ():
         if isinstance(part, Class):
-            owner = _constructed(m, part.info, frame, root.node)
-            if owner is not None:
-                _prepare_and_capture(m, owner, frame, root.node)
-                _step_object(m, owner, frame, root.node)
+            _live(m, part.info, frame)
+
+
+def _live(m: Machine, info: ClassInfo, frame: Frame) -> None:
+    owner = _constructed(m, info, frame, info.node)
+    if owner is not None:
+        _prepare_and_capture(m, owner, frame, info.node)
+        _step_object(m, owner, frame, info.node)
+        _capture_rest(m, owner, info, frame)
+    for node in info.node.body:
+        if isinstance(node, ast.ClassDef) and text_of(node).captures:
+            inner = functions.define_class(m, node, functions.class_frame(m, info))
+            if isinstance(inner, Class):
+                _live(m, inner.info, frame)
+
+
+def _capture_rest(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None:
+    """Methods that capture and that nobody called so far: targets of threads, static ones, callbacks."""
+    for name, (_, node) in methods_of(info).items():
+        if text_of(node).captures and id(node) not in m.executed:
+            _call(m, owner, name, Change.CONFIG, frame, node)
 
 
 def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Obj | None:
@@ -260,10 +277,24 @@ def _call(
         first = given.setdefault(name, arguments)
         if same_key:
             _repeat_key(m, arguments, first)
+    opened = len(m.captures)
     result = calls.call(m, value, arguments, method, frame, place)
+    if len(m.captures) > opened:
+        _close_captures(m, owner, opened, frame, place)
     if isinstance(result, Obj) and result.cls == "generator" and generators.is_project(result):
         generators.drive(m, result, lambda item: Unknown("sent"))
     return result
+
+
+def _close_captures(m: Machine, owner: Obj, opened: int, frame: Frame, place: Place) -> None:
+    """What a method began is ended by its sibling at once: the work between them is done by callers."""
+    assert isinstance(owner.cls, ClassInfo)
+    for name, (_, node) in methods_of(owner.cls).items():
+        names = text_of(node).names
+        if "capture_end" in names and "capture_begin" not in names and len(m.captures) > opened:
+            _call(m, owner, name, Change.CONFIG, frame, node)
+    while len(m.captures) > opened:
+        captures.end(m, place)
 
 
 def _repeat_key(m: Machine, arguments: Arguments, first: Arguments) -> None:

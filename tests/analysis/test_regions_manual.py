@@ -251,3 +251,44 @@ def record(use_graph: bool):
     x.max().item()  # ok: CG302
 """
     )
+
+
+def test_methods_between_begin_and_end_are_not_the_work() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+class Recorder:
+    def __init__(self):
+        self.graph = torch.cuda.CUDAGraph()
+        self.x = torch.zeros(4, device="cuda")
+
+    def begin(self):
+        self.graph.capture_begin()
+
+    def report(self):
+        return self.x.sum().item()  # ok: CG302
+
+    def end(self):
+        self.graph.capture_end()
+
+    def total(self):
+        return self.x.sum().item()  # ok: CG302
+
+
+class Recording:
+    def __init__(self):
+        self.graph = torch.cuda.CUDAGraph()
+        self.x = torch.zeros(4, device="cuda")
+
+    def __enter__(self):
+        self.graph.capture_begin()
+
+    def report(self):
+        return self.x.sum().item()  # ok: CG302
+
+    def __exit__(self, *error):
+        self.graph.capture_end()
+"""
+    )
