@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphlint.analysis.events import FrozenUse
+from graphlint.analysis.frames import Place
+from graphlint.analysis.values import MODE
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
@@ -31,8 +33,16 @@ class FrozenScalar(Rule):
     subscribes = (FrozenUse,)
 
     def on(self, event: FrozenUse) -> Iterator[Report]:
+        if event.written is not None and any(key == MODE for _, key in event.use.cells):
+            yield self._other_mode(event, event.written)
+            return
         how = USES.get(event.use.use, "is used")
         message = f"a host value that changes between replays {how}, and replays keep the captured one"
         if event.written is not None:
             message += f" (it is written at {event.written.path}:{event.written.line})"
         yield Report(event.place, message, help=HELP)
+
+    def _other_mode(self, event: FrozenUse, switch: Place) -> Report:
+        message = "the mode is switched here, but the graph replayed next was captured in the other one"
+        chain = (*event.use.chain, switch.hop)
+        return Report(switch, message, chain=chain, help="capture a graph for each mode, or run this eagerly")

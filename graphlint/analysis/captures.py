@@ -24,6 +24,7 @@ from graphlint.analysis.graphs import (
     value_in,
 )
 from graphlint.analysis.values import (
+    MODE,
     Cell,
     Change,
     Const,
@@ -264,6 +265,8 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         ):
             continue
         writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
+        if cell[1] == MODE:
+            writes = [w for w in writes if _is_running(m, w.place)]
         if writes:
             return writes[-1]
     return None
@@ -275,6 +278,11 @@ def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         if effects.advances(record, cell) and not writes_since(m, record, cell):
             return record.written[cell]
     return None
+
+
+def _is_running(m: Machine, place: Place) -> bool:
+    """Whether the function of a place has not returned: what it set up is meant for what follows in it."""
+    return any(f.qualname == place.function and f.module is place.module for f in m.frames)
 
 
 def _is_number(value: object) -> bool:

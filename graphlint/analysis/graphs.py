@@ -8,9 +8,11 @@ from typing import Any
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Loop, Place
 from graphlint.analysis.values import (
+    MODE,
     Cell,
     Const,
     Fields,
+    Host,
     Mapping,
     Obj,
     Sequence_,
@@ -160,7 +162,9 @@ def holds_other_memory(record: Capture, then: Value, now: Value, depth: int = 3)
 def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, Value]]:
     """What the capture read of `one`, each beside what is in the same place of `other`."""
     if isinstance(one, Sequence_) and isinstance(other, Sequence_):
-        return list(zip(one.items, other.items)) if one.rest is None and other.rest is None else []
+        return (
+            list(zip(one.items, other.items, strict=False)) if one.rest is None and other.rest is None else []
+        )
     if not (isinstance(one, Obj) and isinstance(other, Obj)) and not (
         isinstance(one, Mapping) and isinstance(other, Mapping)
     ):
@@ -202,5 +206,7 @@ def share_memory(one: Capture, other: Capture) -> bool:
 
 def is_other_number(then: Value, now: Value) -> bool:
     """Whether the host value `now` is known or likely to differ from `then`."""
+    if isinstance(then, Host) and isinstance(then.symbol, tuple) and then.symbol[:1] == (MODE,):
+        then = Const(True)  # modules are made in training mode
     before, after = identity_of(then), identity_of(now)
     return before is None or after is None or before != after

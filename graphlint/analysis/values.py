@@ -74,6 +74,10 @@ class Const(Value):
         return f"Const({self.value!r})"
 
 
+# The field in which a module keeps its mode; the symbol of a mode that nobody has set starts with it.
+MODE = "training"
+
+
 class Host(Value):
     """A number or text on the host whose value is not known.
 

@@ -76,3 +76,18 @@ def run_in_order(call: Call, owner: Obj) -> Value:
     for child in (*known, *([rest] if rest is not None else [])):
         value = calls.call(call.m, child, Arguments([value]), call.node, call.frame, call.place)
     return value
+
+
+def modules_in(owner: Obj) -> list[Obj]:
+    """The modules that are fields of a module, or in containers that are."""
+    found: list[Obj] = []
+    for value in owner.fields.values():
+        if isinstance(value, Obj) and not (
+            isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")
+        ):
+            found.append(value)
+        elif isinstance(value, Sequence_):
+            found += [part for part in value.elements() if isinstance(part, Obj)]
+        elif isinstance(value, Mapping):
+            found += [part for _, part in value.entries() if isinstance(part, Obj)]
+    return found

@@ -10,7 +10,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import autograd, compiled, containers, hooks
+from graphlint.analysis.libraries import autograd, compiled, containers, hooks, modes
 from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.values import (
     NONE,
@@ -87,8 +87,8 @@ def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
     """An attribute that `nn.Module` or a library module has."""
     if name in PARAMETERS and isinstance(owner.cls, str):
         return _own_parameter(m, owner, name, place)
-    if name in ("training",):
-        return Host("bool", Change.CONFIG, ("training", owner.serial))
+    if name == "training":
+        return modes.mode_of(m, owner, place)
     if name in METHODS:
         return External(f"torch.nn.Module.{name}", owner)
     if isinstance(owner.cls, str) and owner.cls != "torch.nn.Module":
@@ -237,6 +237,7 @@ def _forward(call: Call, owner: Obj) -> Value:
     tensor_ops.note_use(m, [*given, *(own_weights(m, owner, call.place) if m.captures else ())], call.place)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
     note_module(m, owner)
+    modes.note(m, owner, call.place, call.frame)
     if owner.cls == "torch.nn.Module":
         return _opaque(call, given)
     device = tensor_ops.common_device(given) if given else None
@@ -350,7 +351,7 @@ def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> lis
     if owner.cls == "torch.nn.Module":
         found.append(_stand_in(m, owner.serial, place))
     if depth:
-        for child in _modules_in(owner):
+        for child in containers.modules_in(owner):
             found += parameters_of(m, child, place, depth - 1)
     return list(dict.fromkeys(found))
 
@@ -364,20 +365,6 @@ def _stand_in(m: Machine, serial: int, place: Place) -> Tensor:
         made.parameter = True
         made.storage.owner = "parameter"
     return made
-
-
-def _modules_in(owner: Obj) -> list[Obj]:
-    found: list[Obj] = []
-    for value in owner.fields.values():
-        if isinstance(value, Obj) and not (
-            isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")
-        ):
-            found.append(value)
-        elif isinstance(value, Sequence_):
-            found += [part for part in value.elements() if isinstance(part, Obj)]
-        elif isinstance(value, Mapping):
-            found += [part for _, part in value.entries() if isinstance(part, Obj)]
-    return found
 
 
 def _parameters(call: Call) -> Value:
@@ -394,7 +381,7 @@ def _parameters(call: Call) -> Value:
 
 def _children_of(call: Call) -> Value:
     owner = call.owner
-    found: list[Value] = list(_modules_in(owner)) if isinstance(owner, Obj) else []
+    found: list[Value] = list(containers.modules_in(owner)) if isinstance(owner, Obj) else []
     if call.name.endswith(".modules") and isinstance(owner, Obj):
         found = [owner, *found]
     if not found:
@@ -422,14 +409,6 @@ def _compile(call: Call) -> Value:
     return NONE
 
 
-def _mode(call: Call) -> Value:
-    if isinstance(call.owner, Obj):
-        training = call.name.endswith("train") and call.flag(0, "mode") is not False
-        call.m.heap.write(call.owner.fields, "training", Const(training))
-        call.m.emit(Called(place=call.place, what="module-mode", target=call.owner, data=training))
-    return call.owner or NONE
-
-
 def _state(call: Call) -> Value:
     """`get_submodule("a.b")` and relatives: the attribute at the end of the path."""
     path, value = call.text(0, "target"), call.owner or NONE
@@ -439,6 +418,8 @@ def _state(call: Call) -> Value:
 
 
 METHOD_MODELS: dict[str, Model] = {
+    "train": modes.switch,
+    "eval": modes.switch,
     "__init__": _init,
     "zero_grad": _zero_grad,
     "register_buffer": _register_buffer,
@@ -460,8 +441,6 @@ METHOD_MODELS: dict[str, Model] = {
     "state_dict": _state_dict,
     "apply": _apply,
     "compile": _compile,
-    "train": _mode,
-    "eval": _mode,
     "get_submodule": _state,
     "get_parameter": _state,
 }
