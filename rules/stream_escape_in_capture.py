@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.analysis.events import StreamEntered
+from graphlint.analysis.events import StreamEscaped
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
@@ -17,8 +17,7 @@ class StreamEscapeInCapture(Rule):
     hazard = "stream-escape"
     level = Level.ERROR
     summary = "captured code puts work on a stream that has not joined the capture"
-    subscribes = (StreamEntered,)
+    subscribes = (StreamEscaped,)
 
-    def on(self, event: StreamEntered) -> Iterator[Report]:
-        if not event.forked:
-            yield Report(event.place, "work goes to a stream that the capture has not forked to", help=HELP)
+    def on(self, event: StreamEscaped) -> Iterator[Report]:
+        yield Report(event.place, "work goes to a stream that the capture has not forked to", help=HELP)

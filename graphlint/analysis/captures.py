@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import effects, parallel, tensor_ops
+from graphlint.analysis import effects, parallel, streams, tensor_ops
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -137,6 +137,7 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     """Close the innermost capture; its graph can be replayed from now on."""
     if not m.captures:
         return None
+    streams.end(m, m.captures[-1])
     capture = m.captures.pop()
     if m.streams:
         m.streams.pop()

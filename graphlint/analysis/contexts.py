@@ -18,7 +18,6 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.events import StreamEntered
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
@@ -167,15 +166,17 @@ def _enter_stream(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     stream = value.fields.get("stream") if value.cls == "torch.cuda.StreamContext" else value
     if not isinstance(stream, Obj):
         return Unknown("stream"), lambda: None
-    capture = m.capture
-    if capture is not None and stream is not capture.stream:
-        forked = stream.serial in capture.forked
-        m.emit(StreamEntered(place=place, stream=stream, forked=forked))
+    before = m.entered.get(stream.serial)
+    m.entered[stream.serial] = place
     m.streams.append(stream)
 
     def leave() -> None:
         if m.streams:
             m.streams.pop()
+        if before is None:
+            m.entered.pop(stream.serial, None)
+        else:
+            m.entered[stream.serial] = before
 
     return stream, leave
 

@@ -148,11 +148,22 @@ class Displaced(Event):
 
 
 @dataclass(slots=True, kw_only=True)
-class StreamEntered(Event):
-    """`with torch.cuda.stream(s)` during a capture on another stream."""
+class StreamEscaped(Event):
+    """Captured code issues work to a stream that takes no part in the capture; the place is its `with`."""
 
     stream: Obj
-    forked: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class StreamUnjoined(Event):
+    """A capture ends although a stream that forked from it has work that nobody waited for."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OutsideWait(Event):
+    """A stream of the capture waits for work that is not part of the capture."""
+
+    stream: Obj
 
 
 @dataclass(slots=True, kw_only=True)

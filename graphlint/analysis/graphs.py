@@ -109,8 +109,9 @@ class Capture:
     resolved: int = 0
     keys: set[Any] = field(default_factory=set)
     forked: dict[int, Place] = field(default_factory=dict)
-    joined: set[int] = field(default_factory=set)
-    used: dict[int, Place] = field(default_factory=dict)
+    pending: dict[int, Place] = field(default_factory=dict)
+    merged: dict[int, set[int]] = field(default_factory=dict)
+    escaped: dict[int, Place] = field(default_factory=dict)
     written: dict[Cell, Write] = field(default_factory=dict)
     work: int = 0
     facts: dict[str, Any] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions, effects, outputs
+from graphlint.analysis import conditions, effects, outputs, streams
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
@@ -88,6 +88,7 @@ class Machine:
         self.threads: list[ThreadRun] = []
         self.foreign: Capture | None = None
         self.backward_hooks: list[tuple[Value, Value, list[Value], Obj]] = []
+        self.entered: dict[int, Place] = {}
         self.running: list[ThreadRun] = []
         self.loaders: list[Obj] = []
         self.effects: dict[Cell, Capture] = {}
@@ -151,6 +152,7 @@ class Machine:
         if self.captures and device in ("cuda", None):
             graph = self.captures[-1].graph
             self.captures[-1].work += 1
+            streams.on_work(self, place)
         made = Storage(device, place, graph)
         if device in ("cuda", "pinned"):
             note_cuda_call(self)

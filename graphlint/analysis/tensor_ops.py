@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions
+from graphlint.analysis import conditions, streams
 from graphlint.analysis.events import Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
@@ -99,8 +99,7 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     for tensor in tensors:
         if tensor.storage.graph is None or tensor.storage.graph is not capture.graph:
             capture.storages.setdefault(tensor.storage, place)
-    if m.streams:
-        capture.used[m.streams[-1].serial] = place
+    streams.on_work(m, place)
 
 
 def effect(

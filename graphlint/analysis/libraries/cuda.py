@@ -8,6 +8,7 @@ from graphlint.analysis import (
     contexts,
     loops,
     parallel,
+    streams,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
@@ -307,21 +308,10 @@ def _set_stream(call: Call) -> Value:
 def _wait_stream(call: Call) -> Value:
     """`a.wait_stream(b)`: work on `a` from here on comes after what `b` has so far."""
     other = stream_of(call, call.get(0, "stream"))
-    _order(call, call.this, other)
+    call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=other))
+    if other is not None:
+        streams.order(call.m, call.place, call.this, other)
     return NONE
-
-
-def _order(call: Call, later: Obj, earlier: Obj | None) -> None:
-    capture = call.m.capture
-    call.m.emit(Called(place=call.place, what="wait-stream", target=later, data=earlier))
-    if capture is None or earlier is None or capture.stream is None:
-        return
-    if earlier is capture.stream or earlier.serial in capture.forked:
-        if later is capture.stream:
-            capture.joined.add(earlier.serial)
-        else:
-            capture.forked[later.serial] = call.place
-            capture.joined.discard(later.serial)
 
 
 @model("torch.cuda.Event")
@@ -338,20 +328,33 @@ def _record(call: Call) -> Value:
     if call.name.endswith("record_event"):
         event = call.get(0, "event")
         made = event if isinstance(event, Obj) else Obj("torch.cuda.Event", call.place)
-        call.m.heap.write(made.fields, "stream", call.this)
+        _recorded(call, made, call.this)
         return made
-    stream = stream_of(call, call.get(0, "stream")) or current_stream(call)
-    call.m.heap.write(call.this.fields, "stream", stream)
+    given = call.get(0, "stream")
+    stream = stream_of(call, given) if given is not None else current_stream(call)
+    _recorded(call, call.this, stream)
     return NONE
+
+
+def _recorded(call: Call, event: Obj, stream: Obj | None) -> None:
+    call.m.heap.write(event.fields, "stream", stream)
+    call.m.heap.write(event.fields, "capture", call.m.capture)
 
 
 @model("torch.cuda.Stream.wait_event", "torch.cuda.Event.wait")
 def _wait_event(call: Call) -> Value:
     event = call.get(0, "event") if call.name.endswith("wait_event") else call.this
-    waiter = call.this if call.name.endswith("wait_event") else stream_of(call, call.get(0, "stream"))
-    if isinstance(event, Obj):
-        earlier = event.fields.get("stream")
-        _order(call, waiter or current_stream(call), earlier if isinstance(earlier, Obj) else None)
+    given = call.get(0, "stream") if call.name.endswith("Event.wait") else None
+    waiter = call.this if call.name.endswith("wait_event") else current_stream(call)
+    waiter = stream_of(call, given) if given is not None else waiter
+    if not isinstance(event, Obj) or waiter is None:
+        return NONE
+    earlier = event.fields.get("stream")
+    call.m.emit(Called(place=call.place, what="wait-stream", target=waiter, data=earlier))
+    external = event.fields.get("external")
+    if isinstance(earlier, Obj) and external is FALSE:
+        recorded = event.fields.get("capture") is call.m.capture
+        streams.order(call.m, call.place, waiter, earlier, recorded=recorded)
     return NONE
 
 
