@@ -30,6 +30,7 @@ CAPTURING = frozenset(
         "cudaStreamBeginCapture",
     }
 )
+DEVICE_MODULES = frozenset({"cuda", "xpu", "npu", "device_module", "graphs"})
 REPLAYING = frozenset({"replay", "capture_launch", "cudagraph_mark_step_begin"})
 MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
 MOST_CALLERS = 12
@@ -67,13 +68,32 @@ def _read(part: ast.AST, text: Text) -> None:
     name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
     if name:
         text.names.add(name)
-        text.captures = text.captures or name in CAPTURING
+        text.captures = text.captures or (name in CAPTURING and name != "graph") or _is_graph_context(part)
         text.replays = text.replays or name in REPLAYING
     elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value in MODES:
         text.compiles = True
-    elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "getattr":
-        texts = {arg.value for arg in part.args if isinstance(arg, ast.Constant)}
-        text.captures = text.captures or bool(texts & CAPTURING)
+    elif isinstance(part, ast.Call):
+        text.captures = text.captures or _calls_graph(part)
+    elif isinstance(part, ast.ImportFrom) and (part.module or "").startswith("torch.cuda"):
+        text.captures = text.captures or any(alias.name in CAPTURING for alias in part.names)
+
+
+def _is_graph_context(part: ast.AST) -> bool:
+    """`torch.cuda.graph` taken as a value; a mere field called `graph` is none."""
+    if not isinstance(part, ast.Attribute) or part.attr != "graph" or not isinstance(part.ctx, ast.Load):
+        return False
+    owner = part.value
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return name in DEVICE_MODULES or isinstance(owner, ast.Call)
+
+
+def _calls_graph(call: ast.Call) -> bool:
+    """`anything.graph(...)`, or `getattr(module, "graph")`."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr == "graph"
+    if isinstance(call.func, ast.Name) and call.func.id == "getattr":
+        return any(isinstance(arg, ast.Constant) and arg.value in CAPTURING for arg in call.args)
+    return False
 
 
 def is_declared(node: ast.AST) -> bool:
