@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import names
@@ -25,8 +26,8 @@ def implementations(m: Machine, info: ClassInfo) -> list[ClassInfo]:
     """
     if info.implementations is None:
         info.implementations = []  # a class may be asked about while its subclasses are resolved
-        found = [sub for sub in _below(m, info) if not sub.is_abstract and _is_made(m, sub)]
-        info.implementations = found[: MAX_ALTERNATIVES + 1]
+        found = (sub for sub in _below(m, info) if not sub.is_abstract and _is_made(m, sub))
+        info.implementations = list(islice(found, MAX_ALTERNATIVES + 1))
     return info.implementations
 
 
@@ -49,7 +50,7 @@ def _below(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
 
 
 def _direct(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
-    for module in m.project.mentioning(info.name):
+    for module in m.project.deriving(info.name):
         known_as = {info.name} | {
             name
             for name, bound in module.bindings.items()

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
 _SEPARATOR = b"\n"
 # After this many searches through all bytes, an index of all words has paid for itself.
 _SEARCHES_BEFORE_INDEX = 32
+_BASES = re.compile(rb"class[ \t]+\w+[^\S\n]*(?:\[[^\]\n]{0,200}\])?[^\S\n]*\(([^:]{0,2000})")
 _WORD_BYTES = bytes(c if c >= 128 or chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
+
+
+def derives(data: bytes, name: str) -> bool:
+    """Whether a file may have a class with the base `name`, or imports it under another name."""
+    word = re.escape(name.encode("utf-8", "surrogatepass"))
+    if re.search(rb"\b%b[ \t]+as[ \t]" % word, data):
+        return True
+    whole = re.compile(rb"\b%b\b" % word)
+    return any(whole.search(bases) for bases in _BASES.findall(data))
 
 
 class Mentions:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from graphlint.facts import inventory
 from graphlint.facts.cache import FactsCache
-from graphlint.facts.mentions import Mentions
+from graphlint.facts.mentions import Mentions, derives
 from graphlint.facts.modules import ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.scan import NOTHING, FileScan
@@ -142,6 +142,10 @@ class Project:
         """The modules of all files that hold any of the names as a whole word."""
         return self._parse_all(self._mention_paths(names))
 
+    def deriving(self, name: str) -> Iterator[ModuleFile]:
+        """The modules of all files with a class whose bases name this class, each parsed when its turn comes."""
+        return (module for path in self._searched("derives", name) if (module := self._load(path)))
+
     def mention_paths(self, *names: str) -> list[Path]:
         """The files that hold any of the names as a whole word; nothing is parsed."""
         return [Path(path) for path in self._mention_paths(names)]
@@ -153,6 +157,9 @@ class Project:
     def _searched(self, kind: str, name: str) -> tuple[str, ...]:
         if kind == "mentions":
             found = tuple(self._paths[position] for position in self._mentions.of(name))
+        elif kind == "derives":
+            mentioning = (self._paths[position] for position in self._mentions.of(name))
+            found = tuple(path for path in mentioning if derives(_bytes_or_nothing(path), name))
         else:
             found = tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
         self._trace.searches[(kind, name)] = found
@@ -178,6 +185,8 @@ class Project:
         kind, name = search
         if kind == "mentions":
             return bool(Mentions([_bytes_or_nothing(path)]).of(name))
+        if kind == "derives":
+            return derives(_bytes_or_nothing(path), name)
         return name in getattr(self._scanned[path].scan, kind)
 
     def resolves_to(self, dotted: str, importer: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 Search = tuple[str, str]
-"""A kind of search (`defines`, `writes`, `mentions`) and the name searched for."""
+"""A kind of search (`defines`, `writes`, `mentions`, `derives`) and the name searched for."""
 
 
 @dataclass(slots=True)
