@@ -301,7 +301,7 @@ def _plain(value: Value) -> Any:
 def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Value, frame: Frame) -> Value:
     if isinstance(where, Tensor) or (isinstance(item, Tensor) and _compares_items(where)):
         tensor_ops.effect(m, node, "Tensor.__contains__", "scalar-read", (where, item), frame, how="in")
-        return Host("bool", Change.CHANGING)
+        return tensor_ops.read_back(m, tensor_ops.operands_of(where, item), "bool")
     found = conditions.contains(where, item)
     if found is False and isinstance(where, Mapping):
         lazies.note_absent(m, where.fields, identity_of(item))

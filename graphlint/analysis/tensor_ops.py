@@ -151,6 +151,16 @@ def _printed(value: Value) -> list[Tensor]:
     return []
 
 
+def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
+    """A number made from the values of tensors.
+
+    It changes from call to call. In a capture the read of a device tensor is the hazard, not what is then
+    done with the number.
+    """
+    told = bool(m.captures) and any(tensor.on_device for tensor in tensors)
+    return Host(kind, Change.SHAPE if told else Change.CHANGING)
+
+
 def host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -> None:
     """A host value becomes part of the graph that is being captured."""
     capture = m.capture

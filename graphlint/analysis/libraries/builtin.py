@@ -63,7 +63,7 @@ def _number(call: Call) -> Value:
         if isinstance(part, Tensor) or (isinstance(part, Unknown) and part.typed == "tensor"):
             _scalar(call, f"Tensor.__{kind}__", part, kind)
             if isinstance(part, Tensor):
-                return Host(kind, Change.CHANGING)
+                return tensor_ops.read_back(call.m, [part], kind)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         number = value.value
         made = (
@@ -300,7 +300,7 @@ def _quantified(call: Call) -> Value:
     for part in values:
         for tensor in tensors_in(part, 0):
             _scalar(call, call.name, tensor, call.name.rpartition(".")[2])
-            return Host("bool", Change.CHANGING)
+            return tensor_ops.read_back(call.m, [tensor], "bool")
     answers = [conditions.truth(v) for v in values]
     if rest is None and None not in answers:
         return Const(any(answers) if call.name.endswith("any") else all(answers))

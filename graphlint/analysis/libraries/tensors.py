@@ -345,8 +345,9 @@ def result(
         kind = operation.with_dim
     first = tensors[0] if tensors else None
     if kind in HOST_RESULTS:
-        change = Change.CHANGING if operation.effects and _device_value(tensors) else Change.SHAPE
-        return Host(HOST_RESULTS[kind], change)
+        if operation.effects and tensors:
+            return tensor_ops.read_back(call.m, tensors, HOST_RESULTS[kind])
+        return Host(HOST_RESULTS[kind], Change.SHAPE)
     if kind in ("inplace", "view", "views", "maybe-view") and first is not None:
         return _aliased(call, operation, operands, first, kind, device)
     if kind.startswith("tuple"):
@@ -354,14 +355,10 @@ def result(
     if kind == "shape":
         return _shape_result(call, operation, first)
     if kind == "host-list":
-        return Sequence_((), "list", Host("any", Change.CHANGING), Change.CHANGING)
+        return Sequence_((), "list", tensor_ops.read_back(call.m, tensors), Change.CHANGING)
     if kind in ("host-meta", "none", "object", "numpy"):
         return _other_result(call, operation, kind)
     return _fresh(call, operation, device, first)
-
-
-def _device_value(tensors: list[Tensor]) -> bool:
-    return bool(tensors)
 
 
 def _has_dim(call: Call, operands: list[Value]) -> bool:
