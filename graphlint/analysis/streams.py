@@ -1,7 +1,6 @@
 """Streams inside a capture: which ones have joined it, where work escapes, and what nobody waits for.
 
-Only streams whose identity is known are judged: ones that the program makes, the default stream, and the
-stream of the capture. A stream that arrives as an argument may be any of them.
+Streams are told apart by where the program makes them. One that arrives as an argument has no such place.
 """
 
 from __future__ import annotations
@@ -17,9 +16,15 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
-def is_known(stream: Obj) -> bool:
-    """Whether the program shows which stream this is."""
-    return bool(stream.label)
+def is_outside(m: Machine, capture: Capture, stream: Obj) -> bool:
+    """Whether a stream that the capture has not seen fork is certainly not part of it.
+
+    A stream that arrives as an argument is not the private stream of `torch.cuda.graph` either, but it may
+    be another name for one that has forked.
+    """
+    if stream.label in ("own", "default", "capture"):
+        return True
+    return capture.stream is m.capture_stream and "given-stream-forked" not in capture.facts
 
 
 def belongs(capture: Capture, stream: Obj) -> bool:
@@ -33,13 +38,13 @@ def on_work(m: Machine, place: Place | None) -> None:
     if capture is None or capture.compiled or not m.streams or place is None:
         return
     stream = m.streams[-1]
-    if stream is capture.stream or not is_known(stream):
+    if stream is capture.stream:
         return
     if stream.serial in capture.forked:
         capture.pending[stream.serial] = m.entered.get(stream.serial, place)
         for merged in capture.merged.values():
             merged.discard(stream.serial)
-    elif stream.serial not in capture.escaped:
+    elif stream.serial not in capture.escaped and is_outside(m, capture, stream):
         where = m.entered.get(stream.serial, place)
         capture.escaped[stream.serial] = where
         m.emit(StreamEscaped(place=where, stream=stream))
@@ -52,14 +57,17 @@ def order(m: Machine, place: Place, later: Obj, earlier: Obj, *, recorded: bool 
         return
     if recorded and belongs(capture, earlier):
         _join(capture, place, later, earlier)
-    elif belongs(capture, later) and is_known(earlier) and earlier.serial not in capture.escaped:
-        m.emit(OutsideWait(place=place, stream=earlier))
+    elif belongs(capture, later) and earlier.serial not in capture.escaped:
+        if is_outside(m, capture, earlier):
+            m.emit(OutsideWait(place=place, stream=earlier))
 
 
 def _join(capture: Capture, place: Place, later: Obj, earlier: Obj) -> None:
     waited_for = {earlier.serial} | capture.merged.get(earlier.serial, set())
     if later is not capture.stream:
         capture.forked.setdefault(later.serial, place)
+        if not later.label:
+            capture.facts["given-stream-forked"] = True
         capture.merged.setdefault(later.serial, set()).update(waited_for)
         return
     for serial in waited_for:

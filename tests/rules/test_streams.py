@@ -164,23 +164,24 @@ return self.b(x)
 """)
 
 
-def test_a_stream_that_is_passed_in_may_be_the_capturing_one() -> None:
-    check_marks(
-        """
+@pytest.mark.parametrize(
+    ("given", "mark"), [("", "expect"), (", stream=stream", "ok"), (", stream=other", "ok")]
+)
+def test_a_stream_that_is_passed_in_may_be_the_one_that_was_given(given: str, mark: str) -> None:
+    program = """
 import torch
 
 
-def build(net, stream: torch.cuda.Stream):
+def build(net, other, stream: torch.cuda.Stream):
     x = torch.zeros(4, 4, device="cuda")
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        with torch.cuda.stream(stream):  # ok: CG501, CG506
+    with torch.cuda.graph(graph{given}):
+        with torch.cuda.stream(stream):  # {mark}: CG501
             y = net(x)
-        torch.cuda.current_stream().wait_stream(stream)  # ok: CG507
     graph.replay()
     return y.clone()
 """
-    )
+    check_marks(program.format(given=given, mark=mark))
 
 
 def test_the_stream_that_the_capture_was_given() -> None:

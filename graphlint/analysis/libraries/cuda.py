@@ -345,8 +345,8 @@ def _recorded(call: Call, event: Obj, stream: Obj | None) -> None:
 def _wait_event(call: Call) -> Value:
     event = call.get(0, "event") if call.name.endswith("wait_event") else call.this
     given = call.get(0, "stream") if call.name.endswith("Event.wait") else None
-    waiter = call.this if call.name.endswith("wait_event") else current_stream(call)
-    waiter = stream_of(call, given) if given is not None else waiter
+    own = call.this if call.name.endswith("wait_event") else current_stream(call)
+    waiter = stream_of(call, given) if given is not None else own
     if not isinstance(event, Obj) or waiter is None:
         return NONE
     earlier = event.fields.get("stream")
