@@ -1,0 +1,33 @@
+"""The commands in the README give what the README shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from graphlint.cli import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+SHOWN = re.findall(
+    r"^```console\n\$ graphlint (.*?)\n(.*?)^```",
+    (ROOT / "README.md").read_text("utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def test_the_readme_shows_commands() -> None:
+    assert [command.split()[0] for command, _ in SHOWN] == ["check", "regions"]
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_the_output_is_real(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    name, *arguments = shlex.split(command)
+    result = CliRunner().invoke(cli, [name, "--no-cache", *arguments])
+    assert result.output == output
