@@ -1,8 +1,8 @@
 """Bugs and their fixes: `pairs/<folder>/NNN_name_{bug,fix}.py` and `clean_*.py`, each checked alone.
 
 In a bug file `# HAZARD: kind` is on the line to report; a report at an `# ALT: kind` line counts as well.
-Whoever writes a pair that the linter cannot tell apart yet adds it to the `known_misses.txt` of its folder, with
-the reason; an entry that has become wrong fails, so that the list only shrinks.
+Whoever writes a pair that the linter cannot tell apart yet adds it, with the reason, to the list
+`known_misses.txt` of its folder; an entry that has become wrong fails, so that the list only shrinks.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import effects, parallel, streams, tensor_ops
+from graphlint.analysis import displaced, effects, parallel, streams, tensor_ops
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -221,6 +221,7 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
         if use.place.key in reported:
             continue
         written = _written_cell(m, record, use) or _advanced_cell(m, record, use)
+        written = written or displaced.number(m, record, use)
         if written is not None or _is_left_behind(m, record, use):
             reported.add(use.place.key)
             event = FrozenUse(

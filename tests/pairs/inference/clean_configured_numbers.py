@@ -54,6 +54,7 @@ class Model(nn.Module):
 class PrefillGraphs:
     def __init__(self, config: Config, vocab: int, lengths: list[int]):
         self.model = Model(config, vocab).cuda()
+        self.pool = torch.cuda.graph_pool_handle()
         self.entries = {}
         for length in sorted(lengths, reverse=True):
             self.entries[length] = self._capture(torch.zeros(1, length, dtype=torch.long, device="cuda"))
@@ -64,7 +65,7 @@ class PrefillGraphs:
             self.model(ids)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=self.pool):
             logits = self.model(ids)
         return graph, ids, logits
 
