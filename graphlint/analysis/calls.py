@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, expressions, functions, library, loops, parallel, tensor_ops
@@ -145,7 +146,7 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
                 arguments,
                 place,
                 frame,
-                lambda: call(m, method, arguments, place.node, frame, place),
+                partial(call, m, method, arguments, place.node, frame, place),
             )
     if containers.kind_of(owner) == "torch.nn.Sequential":
         return containers.run_in_order(Call(m, "torch.nn.Sequential", owner, arguments, place, frame), owner)

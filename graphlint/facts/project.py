@@ -143,7 +143,7 @@ class Project:
         return self._parse_all(self._mention_paths(names))
 
     def deriving(self, name: str) -> Iterator[ModuleFile]:
-        """The modules of all files with a class whose bases name this class, each parsed when its turn comes."""
+        """The modules with a class whose bases name this class, each parsed when its turn comes."""
         return (module for path in self._searched("derives", name) if (module := self._load(path)))
 
     def mention_paths(self, *names: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Callables as values: passed, stored, wrapped, bound, decorated, suspended; the one that runs is followed."""
+"""Callables as values: passed, stored, wrapped, bound, decorated, suspended; what runs is followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a line runs decides what it means: before the capture, in warm-up, between replays, before a recapture."""
+"""When a line runs decides what it means: before the capture, in warm-up, between replays, again."""
 
 from __future__ import annotations
 

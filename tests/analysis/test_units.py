@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.Monkey
     files = {f"runner{n}.py": RUNNER for n in range(workers.FEWEST_UNITS + 2)}
     make(tmp_path, {**files, "helpers.py": SYNCING})
     alone = run(tmp_path)
-    monkeypatch.setattr(workers.threading, "active_count", lambda: 1)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
     together = run(tmp_path, jobs=3)
     assert codes(alone) == codes(together) and alone.regions == together.regions
     assert len(alone.regions) == len(files)
@@ -93,6 +94,6 @@ def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_dead_worker_costs_nothing_but_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {**{f"runner{n}.py": RUNNER for n in range(workers.FEWEST_UNITS)}, "helpers.py": SYNCING})
-    monkeypatch.setattr(workers.threading, "active_count", lambda: 1)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(workers, "_collect", lambda pid, name: {})
     assert codes(run(tmp_path, jobs=2)) == [("helpers.py", 2, "CG302")]

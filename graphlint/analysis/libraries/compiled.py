@@ -135,7 +135,7 @@ def _fresh_output(call: Call, graph: Obj, value: Value) -> Value:
 
 
 def _stamp_left_behind(graph: Obj) -> None:
-    """Tensors that this call stored in attributes, items or globals live until the next call, like outputs."""
+    """What this call stored in attributes, items or globals lives until the next call, like outputs."""
     record = graph.fields.get("record")
     if not isinstance(record, Capture):
         return

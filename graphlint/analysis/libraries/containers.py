@@ -1,4 +1,4 @@
-"""`nn.ModuleList`, `ModuleDict`, `Sequential` and project classes derived from them: their children in order."""
+"""`nn.ModuleList`, `ModuleDict`, `Sequential` and classes derived from them: their children in order."""
 
 from __future__ import annotations
 

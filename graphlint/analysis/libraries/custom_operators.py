@@ -1,4 +1,4 @@
-"""Custom operators with a Python body: `torch.ops.ns.name(...)` runs it; fakes and meta functions never run."""
+"""Custom operators with a Python body: `torch.ops.ns.name(...)` runs it; fakes never run."""
 
 from __future__ import annotations
 
