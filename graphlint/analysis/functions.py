@@ -160,6 +160,9 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
     reached = m.captures or ([m.foreign] if m.foreign is not None else [])
     for capture in reached:
         capture.functions.setdefault(id(function.node), (_definition(function), m.chain(place)))
+    if m.captures:
+        _note_first_run(m, function, place)
+    m.ran[(id(function.node), id(function.env))] = function.env
     m.executed[id(function.node)] = m.executed.get(id(function.node), 0) + 1
     if generators.is_generator(function.node):
         return generators.suspended(m, function, env, place)
@@ -175,6 +178,13 @@ def _call_declared(m: Machine, function: Function, arguments: Arguments, place: 
         return call_function(m, function, arguments, place)
     finally:
         captures.end(m, place)
+
+
+def _note_first_run(m: Machine, function: Function, place: Place) -> None:
+    """A region calls a function of the project, or a closure of one, that has never run before."""
+    capture = m.captures[-1]
+    if len(m.frames) - 1 == capture.depth and (id(function.node), id(function.env)) not in m.ran:
+        capture.first_runs.add(place.hop)
 
 
 def _definition(function: Function) -> Place:

@@ -120,6 +120,7 @@ class Capture:
     made: set[int] = field(default_factory=set)
     first: dict[Cell, Write] = field(default_factory=dict)
     appended: dict[Cell, bool] = field(default_factory=dict)
+    first_runs: set[Hop] = field(default_factory=set)
 
     @property
     def memory(self) -> Value | None:

@@ -82,6 +82,7 @@ class Machine:
         self.memo: dict[Any, Any] = {}
         self.visits: dict[Any, int] = {}
         self.executed: dict[int, int] = {}
+        self.ran: dict[tuple[int, int], Env | None] = {}
         self.nested: list[Function] = []
         self.prepared: dict[int, set[str]] = {}
         self.function_fields: dict[tuple[int, int], Fields] = {}

@@ -6,12 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import conditions, streams
-from graphlint.analysis.events import Operation
+from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
 from graphlint.analysis.values import (
     Change,
     Const,
+    External,
     Host,
     Mapping,
     Obj,
@@ -66,6 +67,10 @@ def arithmetic(
     if not tensors:
         return Unknown("tensor arithmetic", typed="tensor")
     note_use(m, tensors, place)
+    if isinstance(getattr(node, "op", None), ast.MatMult):
+        m.emit(
+            Called(place=place, what="library", target=External("Tensor.__matmul__"), arguments=(left, right))
+        )
     kinds = {t.kind for t in tensors}
     joined = kind or (kinds.pop() if len(kinds) == 1 else "float" if "float" in kinds else None)
     ranks = [t.ndim for t in tensors]

@@ -218,7 +218,8 @@ def _announce(
 ) -> None:
     m = call.m
     if operation.warmup:
-        m.emit(Called(place=call.place, what="library", target=External(operation.name)))
+        target = External(operation.name)
+        m.emit(Called(place=call.place, what="library", target=target, arguments=tuple(operands)))
     if operation.random:
         m.emit(
             Called(

@@ -1,0 +1,157 @@
+"""CG701: what a capture records has never run before the capture."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.values import External, Obj, Unknown, Value, tensors_in
+from graphlint.finding import Confidence, Hop, Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "run the same callable a few times on a side stream before the capture"
+
+# Library modules whose first call makes a handle or a workspace, by what their class name begins with.
+MODULES = {
+    "Linear": "cuBLAS",
+    "Bilinear": "cuBLAS",
+    "MultiheadAttention": "cuBLAS",
+    "Transformer": "cuBLAS",
+    "Conv": "cuDNN",
+    "LSTM": "cuDNN",
+    "GRU": "cuDNN",
+    "RNN": "cuDNN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that has to run once before a capture: a library, or a callable whose code is not known."""
+
+    key: object
+    text: str
+    what: str
+    known: bool
+    confidence: Confidence = Confidence.LIKELY
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """A need that nothing had met when a capture came to it."""
+
+    need: Need
+    region: Place
+    chain: tuple[Hop, ...]
+    confidence: Confidence
+    level: Level
+
+
+class MissingWarmup(Rule):
+    code = "CG701"
+    name = "missing-warmup"
+    hazard = "missing-warmup"
+    level = Level.ERROR
+    summary = "what a capture records has never run before the capture"
+    subscribes = (Called,)
+
+    def __init__(self) -> None:
+        self.met: set[object] = set()
+        self.cold: list[Cold] = []
+
+    def on(self, event: Called) -> Iterator[Report]:
+        need = _need_of(event)
+        capture = event.capture
+        on_device = _on_device(event.arguments)
+        if need is None or on_device is False:
+            return
+        if capture is None:
+            # Code that is not known may use any library.
+            self.met |= {need.key, need.text} if need.known else {need.key, need.text, "any library"}
+        elif on_device and _warms_nothing(capture) and not self._is_met(need):
+            certainty = event.certainty
+            self.cold.append(Cold(need, capture.place, event.chain, certainty.confidence, certainty.level))
+        return
+        yield
+
+    def _is_met(self, need: Need) -> bool:
+        return need.key in self.met or need.text in self.met or (need.known and "any library" in self.met)
+
+    def at_end(self) -> Iterator[Report]:
+        """What runs eagerly later may, for another caller, have run before: only the rest is reported."""
+        reported: set[object] = set()
+        for cold in sorted(self.cold, key=_doubt):
+            if self._is_met(cold.need) or cold.region.key in reported:
+                continue
+            reported.add(cold.region.key)
+            message = f"{cold.need.what} before this capture, which records its first run"
+            level = cold.level if cold.need.known else Level.WARNING
+            confidence = Confidence.POSSIBLE if _doubt(cold) else Confidence.LIKELY
+            yield Report(cold.region, message, confidence, level, cold.chain, HELP)
+
+
+def _doubt(cold: Cold) -> bool:
+    return Confidence.POSSIBLE in (cold.confidence, cold.need.confidence)
+
+
+def _warms_nothing(capture: Capture) -> bool:
+    """Whether the region is one that records right away, unlike those that first run what they record."""
+    return not capture.compiled and not capture.facts.get("warmed") and not capture.kind.startswith("warp")
+
+
+def _need_of(event: Called) -> Need | None:
+    target = event.target
+    if event.what == "library" and isinstance(target, External):
+        return _library(target.name)
+    if event.what == "module" and isinstance(target, Obj) and isinstance(target.cls, str):
+        if target.cls == "torch.nn.Module":
+            return _callable(event, target.serial)
+        last = target.cls.rpartition(".")[2]
+        found = next((library for name, library in MODULES.items() if last.startswith(name)), None)
+        return Need(found, found, f"nothing has used {found}", True) if found is not None else None
+    if event.what == "compiled" and isinstance(target, Obj) and _in_first_run(event):
+        return _callable(event, target.serial)
+    if event.what == "opaque" and isinstance(target, Unknown):
+        return _callable(event, target.serial)
+    return None
+
+
+def _in_first_run(event: Called) -> bool:
+    """Whether a capture runs a function for the first time; CG702 judges the rest of compiled calls."""
+    return event.capture is None or any(hop in event.capture.first_runs for hop in event.chain)
+
+
+def _library(name: str) -> Need | None:
+    if name.startswith("torch.distributed."):
+        return None
+    last = name.rpartition(".")[2]
+    library = (
+        "cuDNN"
+        if last.startswith("conv")
+        else "cuFFT"
+        if ".fft." in name or last in ("stft", "istft")
+        else "cuSOLVER"
+        if ".linalg." in name and last not in ("matmul", "multi_dot", "matrix_power")
+        else "cuBLAS"
+    )
+    return Need(library, library, f"nothing has used {library}", True)
+
+
+def _callable(event: Called, serial: int) -> Need:
+    """A callable whose code is not known, by its identity and by how the program calls it."""
+    node = event.place.node
+    text = ast.unparse(node.func) if isinstance(node, ast.Call) else "call"
+    # A model that a constructor was given is one thing; what a caller passes in it may have run before.
+    target = event.target
+    held = not isinstance(target, Unknown) or (target.reason.startswith("argument") and "." in text)
+    confidence = Confidence.LIKELY if held else Confidence.POSSIBLE
+    return Need(serial, text, f"`{text}` has never been called", False, confidence)
+
+
+def _on_device(arguments: tuple[Value, ...]) -> bool | None:
+    """Whether tensors on the device are among the arguments; None when no tensor is known."""
+    found = [tensor for value in arguments for tensor in tensors_in(value, 2)]
+    return any(tensor.on_device for tensor in found) if found else None
