@@ -30,12 +30,14 @@ MODULES = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something that has to run once before a capture: a library, or a callable whose code is not known."""
+    """Something that has to run once before a capture: a library, or a callable whose code is not known.
 
-    key: object
-    text: str
+    It is met when something with one of its `keys` has run.
+    """
+
+    keys: frozenset[object]
     what: str
-    known: bool
+    known: bool = True
     confidence: Confidence = Confidence.LIKELY
 
 
@@ -70,7 +72,7 @@ class MissingWarmup(Rule):
             return
         if capture is None:
             # Code that is not known may use any library.
-            self.met |= {need.key, need.text} if need.known else {need.key, need.text, "any library"}
+            self.met |= need.keys if need.known else {*need.keys, "any library"}
         elif on_device and _warms_nothing(capture) and not self._is_met(need):
             certainty = event.certainty
             self.cold.append(Cold(need, capture.place, event.chain, certainty.confidence, certainty.level))
@@ -78,7 +80,7 @@ class MissingWarmup(Rule):
         yield
 
     def _is_met(self, need: Need) -> bool:
-        return need.key in self.met or need.text in self.met or (need.known and "any library" in self.met)
+        return not need.keys.isdisjoint(self.met) or (need.known and "any library" in self.met)
 
     def at_end(self) -> Iterator[Report]:
         """What runs eagerly later may, for another caller, have run before: only the rest is reported."""
@@ -111,9 +113,9 @@ def _need_of(event: Called) -> Need | None:
             return _callable(event, target.serial)
         last = target.cls.rpartition(".")[2]
         found = next((library for name, library in MODULES.items() if last.startswith(name)), None)
-        return Need(found, found, f"nothing has used {found}", True) if found is not None else None
+        return _use_of(found) if found is not None else None
     if event.what == "compiled" and isinstance(target, Obj) and _in_first_run(event):
-        return _callable(event, target.serial)
+        return Need(frozenset({target.serial}), f"`{_text(event)}` has never been called", False)
     if event.what == "opaque" and isinstance(target, Unknown):
         return _callable(event, target.serial)
     return None
@@ -137,18 +139,27 @@ def _library(name: str) -> Need | None:
         if ".linalg." in name and last not in ("matmul", "multi_dot", "matrix_power")
         else "cuBLAS"
     )
-    return Need(library, library, f"nothing has used {library}", True)
+    return _use_of(library)
+
+
+def _use_of(library: str) -> Need:
+    return Need(frozenset({library}), f"nothing has used {library}")
 
 
 def _callable(event: Called, serial: int) -> Need:
     """A callable whose code is not known, by its identity and by how the program calls it."""
-    node = event.place.node
-    text = ast.unparse(node.func) if isinstance(node, ast.Call) else "call"
+    text = _text(event)
     # A model that a constructor was given is one thing; what a caller passes in it may have run before.
     target = event.target
     held = not isinstance(target, Unknown) or (target.reason.startswith("argument") and "." in text)
     confidence = Confidence.LIKELY if held else Confidence.POSSIBLE
-    return Need(serial, text, f"`{text}` has never been called", False, confidence)
+    return Need(frozenset({serial, text}), f"`{text}` has never been called", False, confidence)
+
+
+def _text(event: Called) -> str:
+    """The callee as the program writes it."""
+    node = event.place.node
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else "it"
 
 
 def _on_device(arguments: tuple[Value, ...]) -> bool | None:
