@@ -169,6 +169,7 @@ def replay(m: Machine, graph: Obj, place: Place) -> None:
     if m.captures:
         m.emit(ReplayInCapture(place=place, graph=graph))
         return
+    m.replays += 1
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     m.heap.write(graph.fields, "replayed", place)
     record = graph.fields.get("record")
@@ -264,6 +265,7 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
             or not _is_number(now)
             or not _is_number(read.value)
             or not is_other_number(read.value, now)
+            or (isinstance(use.value, Const) and use.use == "branch" and not _is_measured(read.value, now))
         ):
             continue
         writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
@@ -280,6 +282,12 @@ def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         if effects.advances(record, cell) and not writes_since(m, record, cell):
             return record.written[cell]
     return None
+
+
+def _is_measured(then: Value, now: Value) -> bool:
+    """Whether a number is taken from each call anew, unlike a flag that the program itself sets and clears."""
+    number = isinstance(then, Const) and type(then.value) in (int, float)
+    return number and isinstance(now, Host) and now.change is Change.CHANGING and now.kind != "bool"
 
 
 def _is_running(m: Machine, place: Place) -> bool:

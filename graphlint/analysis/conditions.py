@@ -87,7 +87,7 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
         if isinstance(part, Tensor) and part.on_device and part.storage.owner != "opaque":
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
     answer = truth(value)
-    if m.captures and answer is None:
+    if m.captures and (answer is None or isinstance(node, ast.Compare)):
         tensor_ops.host_use(m, node, value, "branch", frame)
     return answer
 

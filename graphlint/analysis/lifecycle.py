@@ -228,7 +228,9 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         plain = [name for name in order if name in {*steps, *again} - {*roles.replay}]
         _steps(m, owner, [*plain, *roles.replay], frame, node, given)
         return
-    _steps(m, owner, [*steps, *roles.replay], frame, node, given)
+    _steps(m, owner, steps, frame, node, given)
+    through = [name for name in steps if name in m.replaying.get(owner.serial, ())]
+    _steps(m, owner, roles.replay or through, frame, node, given)
     if len(m.finished) > before:
         plain = [name for name in steps if name not in roles.replay]
         _steps(m, owner, plain, frame, node, given)
@@ -277,8 +279,10 @@ def _call(
         first = given.setdefault(name, arguments)
         if same_key:
             _repeat_key(m, arguments, first)
-    opened = len(m.captures)
+    opened, replays = len(m.captures), m.replays
     result = calls.call(m, value, arguments, method, frame, place)
+    if m.replays > replays:
+        m.replaying.setdefault(owner.serial, set()).add(name)
     if len(m.captures) > opened:
         _close_captures(m, owner, opened, frame, place)
     if isinstance(result, Obj) and result.cls == "generator" and generators.is_project(result):

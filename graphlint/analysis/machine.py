@@ -96,6 +96,8 @@ class Machine:
         self.copies: dict[int, Sequence_] = {}
         self.sequence_cells: dict[int, set[Cell]] = {}
         self.updating = False
+        self.replays = 0
+        self.replaying: dict[int, set[str]] = {}
         self.clock = 0
         self.steps = 0
         self.limit = self.STEPS_PER_SCENARIO

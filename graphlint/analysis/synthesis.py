@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators, lifecycle
+from graphlint.analysis import calls, functions, generators, hints, lifecycle
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Change, Obj, Unknown
+from graphlint.analysis.values import Change, Host, Obj, Unknown
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -27,7 +27,7 @@ def instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Obj:
     made = m.instances.get(key)
     if made is None:
         made = Obj(info, place, "given")
-        made.fields["?pending"] = True
+        made.fields["?pending"] = change
         m.instances[key] = made
     return made
 
@@ -35,17 +35,30 @@ def instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Obj:
 def initialise(m: Machine, owner: Obj) -> None:
     """Run the constructor of a given instance with arguments from its annotations."""
     with m.heap.aside():
-        owner.fields.pop("?pending", None)
+        change = owner.fields.pop("?pending", None)
     assert isinstance(owner.cls, ClassInfo)
     found = owner.cls.find("__init__")
     with m.before_everything():
         if found is None:
             place = owner.site or Place(owner.cls.module, owner.cls.node, owner.cls.scope)
-            functions.record_fields(m, owner, owner.cls, Arguments(), place)
+            functions.record_fields(m, owner, owner.cls, _field_values(m, owner.cls, change, place), place)
             return
         info, node = found
         _run(m, owner, info, node)
         lifecycle.capture_given(m, owner)
+
+
+def _field_values(m: Machine, info: ClassInfo, change: Change | None, place: Place) -> Arguments:
+    """The numbers of a record that each call is given anew are not its defaults."""
+    arguments = Arguments()
+    if change is not Change.CHANGING or not info.is_record:
+        return arguments
+    for name, (owner, annotation, default) in info.record_fields().items():
+        if isinstance(default, ast.Constant) and isinstance(annotation, ast.Name):
+            value = hints.value_of(m, annotation, owner.module, change, place)
+            if isinstance(value, Host):
+                arguments.kwargs[name] = value
+    return arguments
 
 
 def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:

@@ -1,5 +1,5 @@
-"""Symptom: each request keeps its row of the hidden states for the next draft step, as a view of the
-output.
+"""Symptom: each request keeps its row of the hidden states to see how far the next step moves it, as a
+view of the output; the row it is compared with is always itself.
 """
 
 from dataclasses import dataclass, field
@@ -46,13 +46,16 @@ class TargetGraph:
 class Scheduler:
     def __init__(self, model: nn.Module, batch: int, width: int):
         self.target = TargetGraph(model, batch, width)
-        self.width = width
 
-    def step(self, requests: list[Request]) -> None:
-        blank = torch.zeros(self.width, device="cuda")
-        rows = [r.hidden if r.hidden is not None else blank for r in requests]
-        out = self.target(torch.stack(rows))
+    def step(self, x: torch.Tensor, requests: list[Request]) -> list[Request]:
+        out = self.target(x)
         tokens = out.tokens.tolist()
+        settled = []
         for i, request in enumerate(requests):
             request.tokens.append(tokens[i])
+            if request.hidden is not None:
+                drift = (out.hidden[i] - request.hidden).norm()
+                if drift.item() < 1e-3:
+                    settled.append(request)
             request.hidden = out.hidden[i]  # HAZARD: stale-output
+        return settled
