@@ -54,7 +54,7 @@ QUESTIONS = {
         return x
     x.max().item()  # ok: CG302""",
     "not and": """
-    if not (check and torch.cuda.is_current_stream_capturing()) and not torch.cuda.is_current_stream_capturing():
+    if not (check and torch.cuda.is_current_stream_capturing()) and is_capturing() is False:
         x.max().item()  # ok: CG302""",
     "cached": """
     capturing = torch.cuda.is_current_stream_capturing()
