@@ -33,7 +33,6 @@ CAPTURING = frozenset(
 DEVICE_MODULES = frozenset({"cuda", "xpu", "npu", "device_module", "graphs"})
 REPLAYING = frozenset({"replay", "capture_launch", "cudagraph_mark_step_begin"})
 MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
-MOST_CALLERS = 12
 FILES_PER_NAME = 8
 DEEPEST_CALLER = 2
 
@@ -110,11 +109,9 @@ class Root:
     node: Def | ast.ClassDef | ast.Module
 
 
-def of_unit(project: Project, module: ModuleFile) -> Iterator[Root]:
-    """The roots of a marked or declared module, and those of its callers in other files, in a fixed order."""
-    own = roots_of(module)
-    yield from own
-    yield from _Callers(project, module, {root.qualname for root in own}).find()
+def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: int) -> Iterator[Root]:
+    """At most `most` roots in other files that import and use one of `own`, in a fixed order."""
+    yield from _Callers(project, module, {root.qualname for root in own}, most).find()
 
 
 def roots_of(module: ModuleFile) -> list[Root]:
@@ -180,11 +177,11 @@ def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str]) -> set[str]:
 class _Callers:
     """Finds definitions in other files that import an involved one and use it: arguments come from there."""
 
-    def __init__(self, project: Project, module: ModuleFile, involved: set[str]) -> None:
+    def __init__(self, project: Project, module: ModuleFile, involved: set[str], most: int) -> None:
         self.project = project
         self.involved = {id(module): involved}
         self.pending = deque((module, name, 1) for name in sorted(involved))
-        self.left = MOST_CALLERS
+        self.left = most
 
     def find(self) -> Iterator[Root]:
         while self.pending and self.left > 0:

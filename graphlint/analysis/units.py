@@ -8,6 +8,7 @@ order and the number of processes.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +19,15 @@ from graphlint.problem import Problem, contained
 from graphlint.regions import RegionReport
 
 if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
     from graphlint.config import Config
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
+
+
+# How many definitions in other files are run for a unit: more where they decide what is captured.
+CALLERS = 4
+CALLERS_OF_OPEN_REGIONS = 12
 
 
 @dataclass(slots=True)
@@ -50,8 +57,9 @@ def _run_roots(project: Project, config: Config, module: ModuleFile, result: Uni
     from graphlint.analysis.rulebook import Rulebook
 
     rulebook = Rulebook(config)
-    captures = []
-    for root in roots.of_unit(project, module):
+    captures: list[Capture] = []
+
+    def run(root: roots.Root) -> None:
         machine = Machine(project, config, rulebook.listen)
         rulebook.begin(machine)
         with contained(result.problems, root.module.display):
@@ -59,5 +67,21 @@ def _run_roots(project: Project, config: Config, module: ModuleFile, result: Uni
                 lifecycle.run(machine, root)
             rulebook.finish()
         captures.extend([*machine.finished, *machine.captures])
+
+    own = roots.roots_of(module)
+    for root in own:
+        run(root)
+    most = CALLERS_OF_OPEN_REGIONS if _depends_on_callers(captures) else CALLERS
+    for root in roots.callers_of(project, module, own, most):
+        run(root)
     result.findings = rulebook.findings()
     result.regions = reports.regions_of(captures)
+
+
+def _depends_on_callers(captures: Sequence[Capture]) -> bool:
+    """Whether a region runs what it is given, or nothing at all: its callers decide what is captured."""
+    return not captures or any(
+        not (capture.functions or capture.work or capture.resolved)
+        or any("argument" in call.reason for call in capture.unresolved)
+        for capture in captures
+    )
