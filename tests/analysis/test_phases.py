@@ -503,3 +503,141 @@ def main(net: torch.nn.Module, batches: list[torch.Tensor]):
         g.replay()
 """
     )
+
+
+RUNNER = """
+import torch
+
+
+class Runner:
+    def __init__(self, net: torch.nn.Module):
+        self.net = net
+        self.x = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.net(self.x)
+
+    def run(self):
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+def test_a_rebinding_in_another_file() -> None:
+    check_marked_rules(
+        {
+            "runner.py": RUNNER,
+            "engine.py": """
+import torch
+
+from runner import Runner
+
+
+class Engine:
+    def __init__(self, net: torch.nn.Module):
+        self.runner = Runner(net)
+
+    def step(self, batch: torch.Tensor):
+        self.runner.x = batch.cuda()  # expect: CG101
+        return self.runner.run()
+
+
+class Careful:
+    def __init__(self, net: torch.nn.Module):
+        self.runner = Runner(net)
+
+    def step(self, batch: torch.Tensor):
+        self.runner.x.copy_(batch)  # ok: CG101
+        return self.runner.run()
+
+
+def serve(net: torch.nn.Module, batches: list[torch.Tensor]):
+    runner = Runner(net)
+    for batch in batches:
+        runner.x = batch  # expect: CG101
+        runner.run()
+""",
+        }
+    )
+
+
+def test_an_output_kept_in_another_file() -> None:
+    check_marked_rules(
+        {
+            "runner.py": RUNNER.replace("self.y.clone()", "self.y"),
+            "engine.py": """
+import torch
+
+from runner import Runner
+
+
+def collect(net: torch.nn.Module, batches: list[torch.Tensor]):
+    runner = Runner(net)
+    kept, copied = [], []
+    for batch in batches:
+        runner.x.copy_(batch)
+        kept.append(runner.run())  # expect: CG201
+        copied.append(runner.run().clone())  # ok: CG201
+    return torch.stack(kept), torch.stack(copied)
+""",
+        }
+    )
+
+
+def test_writes_before_and_after_the_region_in_a_loop_of_steps() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+class Trainer:
+    def __init__(self, net: torch.nn.Module):
+        self.net = net
+        self.x = torch.zeros(4, device="cuda")
+        self.steps = 0
+        self.graph = None
+
+    def step(self, batch: torch.Tensor):
+        self.steps += 1
+        if self.steps < 4:
+            self.x = batch.cuda()  # ok: CG101
+            return self.net(self.x)
+        if self.graph is None:
+            self.x = batch.cuda()  # ok: CG101
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.net(self.x)
+        self.x.copy_(batch)
+        self.graph.replay()
+        return self.y.clone()
+"""
+    )
+
+
+def test_an_undecided_recapture_does_not_excuse_a_sure_rebinding() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+class Trainer:
+    def __init__(self, net: torch.nn.Module):
+        self.net = net
+        self.x = torch.zeros(4, device="cuda")
+        self.capture()
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.net(self.x)
+
+    def step(self, batch: torch.Tensor):
+        self.x = batch.cuda()  # expect: CG101
+        self.graph.replay()
+        return self.y.clone()
+
+    def resize(self, n: int):
+        self.x = torch.zeros(n, device="cuda")  # ok: CG101
+        self.capture()
+"""
+    )
