@@ -178,3 +178,33 @@ class Trainer:
         return self.net(x) + self.table
 """
     )
+
+
+def test_sample_keywords() -> None:
+    check_marked_rules(
+        """
+import torch
+from transformer_engine.pytorch import make_graphed_callables
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x, mask=None):
+        if mask is not None:
+            x = x[mask.nonzero()]  # expect: CG305
+        return x
+
+
+class Plain(torch.nn.Module):
+    def forward(self, x, mask=None):
+        if mask is not None:
+            x = x[mask.nonzero()]  # ok: CG305
+        return x
+
+
+def main():
+    x = torch.zeros(2, 4, device="cuda")
+    layer = make_graphed_callables(Layer().cuda(), (x,), sample_kwargs={"mask": x > 0})
+    plain = make_graphed_callables(Plain().cuda(), (x,))
+    return layer, plain
+"""
+    )

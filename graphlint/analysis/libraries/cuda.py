@@ -22,6 +22,7 @@ from graphlint.analysis.values import (
     Const,
     External,
     Host,
+    Mapping,
     Obj,
     Sequence_,
     Unknown,
@@ -180,23 +181,39 @@ def _nothing(call: Call) -> Value:
     return NONE
 
 
-@model("torch.cuda.make_graphed_callables", "torch.cuda.graphs.make_graphed_callables")
+@model(
+    "torch.cuda.make_graphed_callables",
+    "torch.cuda.graphs.make_graphed_callables",
+    "transformer_engine.pytorch.make_graphed_callables",
+)
 def _make_graphed(call: Call) -> Value:
     """Warms up, captures forward (and backward) and returns callables that replay."""
     target, sample = call.get(0, "callables"), call.get(1, "sample_args")
     if target is None:
         return Unknown("graphed callable")
     given, _ = loops.elements_of(call.m, sample) if sample is not None else ((), None)
+    named = call.arguments.kwargs.get("sample_kwargs")
     if isinstance(target, Sequence_):
         made = []
         for index, part in enumerate(target.items):
             own = loops.elements_of(call.m, given[index])[0] if index < len(given) else ()
-            made.append(_graphed(call, part, own))
+            own_named = (
+                named.items[index] if isinstance(named, Sequence_) and index < len(named.items) else None
+            )
+            made.append(_graphed(call, part, own, own_named))
         return Sequence_(made, "tuple", target.rest)
-    return _graphed(call, target, given)
+    return _graphed(call, target, given, named)
 
 
-def _graphed(call: Call, target: Value, sample: tuple[Value, ...]) -> Value:
+def _sample_arguments(sample: tuple[Value, ...], named: Value | None) -> Arguments:
+    made = Arguments(list(sample))
+    for key, value in named.entries() if isinstance(named, Mapping) else ():
+        if isinstance(key, Const) and isinstance(key.value, str):
+            made.kwargs[key.value] = value
+    return made
+
+
+def _graphed(call: Call, target: Value, sample: tuple[Value, ...], named: Value | None = None) -> Value:
     graph = Obj("torch.cuda.CUDAGraph", call.place)
     graph.fields["stamp"] = 0
     made = Obj("graphed", call.place)
@@ -210,14 +227,14 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...]) -> Value:
             keywords=call.arguments.kwargs,
         )
     )
-    calls.call(call.m, target, Arguments(list(sample)), call.node, call.frame, call.place)
+    calls.call(call.m, target, _sample_arguments(sample, named), call.node, call.frame, call.place)
     captures.start(
         call.m, "make_graphed_callables", call.place, graph, pool=call.arguments.kwargs.get("pool")
     )
     call.m.captures[-1].facts["warmed"] = True
     try:
         made.fields["output"] = calls.call(
-            call.m, target, Arguments(list(sample)), call.node, call.frame, call.place
+            call.m, target, _sample_arguments(sample, named), call.node, call.frame, call.place
         )
     finally:
         captures.end(call.m, call.place)
