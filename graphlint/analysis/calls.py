@@ -15,6 +15,7 @@ from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.libraries import containers, hooks, nn
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
+    MOVED,
     Change,
     Class,
     Const,
@@ -155,6 +156,10 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
     return opaque_call(m, Unknown(f"`{owner.cls.name}` has no `__call__`"), arguments, place)
 
 
+# Methods that give another object of the same kind on a device, whatever they are called on.
+MOVES = ("cuda", "to")
+
+
 def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place) -> Value:
     """A call that cannot be followed: counted; given tensors, it probably returns some."""
     reason = function.reason if isinstance(function, Unknown) else "not callable here"
@@ -168,7 +173,8 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
         return step
     change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
     if not given:
-        return Unknown("result of a call that could not be followed", change)
+        moved = getattr(getattr(place.node, "func", None), "attr", "") in MOVES
+        return Unknown("result of a call that could not be followed", change, MOVED if moved else "")
     return tensor_ops.opaque_result(m, place)
 
 

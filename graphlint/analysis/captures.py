@@ -67,6 +67,7 @@ def start(
     capture.facts["conditions"] = len(m.frame.conditions)
     capture.facts["outer"] = bool(m.captures)
     capture.facts["contexts"] = tuple(m.contexts)
+    capture.facts["frames"] = tuple(m.frames)
     capture.facts["thread"] = m.running[-1] if m.running else None
     capture.facts["threads"] = tuple(parallel.others_running(m))
     capture.facts["loaders"] = tuple(parallel.pinning_loaders(m))

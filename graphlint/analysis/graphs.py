@@ -9,6 +9,7 @@ from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Loop, Place
 from graphlint.analysis.values import (
     MODE,
+    MOVED,
     Cell,
     Const,
     Fields,
@@ -18,6 +19,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Storage,
     Tensor,
+    Unknown,
     Value,
     alternatives,
     identity_of,
@@ -136,7 +138,8 @@ def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
     before = {part.storage for part in alternatives(then) if isinstance(part, Tensor)}
     after = [part for part in alternatives(now) if isinstance(part, Tensor)]
     if not before or not after:
-        return False, False
+        moved_there = any(isinstance(part, Unknown) and part.typed == MOVED for part in alternatives(now))
+        return bool(before) and moved_there, False
     moved = [part for part in after if part.storage not in before]
     return bool(moved), len(moved) == len(alternatives(now))
 
@@ -164,9 +167,8 @@ def holds_other_memory(record: Capture, then: Value, now: Value, depth: int = 3)
 def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, Value]]:
     """What the capture read of `one`, each beside what is in the same place of `other`."""
     if isinstance(one, Sequence_) and isinstance(other, Sequence_):
-        return (
-            list(zip(one.items, other.items, strict=False)) if one.rest is None and other.rest is None else []
-        )
+        more = () if other.rest is None else (other.rest,) * (len(one.items) - len(other.items))
+        return list(zip(one.items, (*other.items, *more), strict=False))
     if not (isinstance(one, Obj) and isinstance(other, Obj)) and not (
         isinstance(one, Mapping) and isinstance(other, Mapping)
     ):
@@ -174,7 +176,7 @@ def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, 
     pairs = []
     for read in record.reads.values():
         if read.fields is one.fields:
-            now = value_in(other.fields, read.key)
+            now = value_in(other.fields, read.key) or value_in(other.fields, Mapping.REST)
             if now is not None:
                 pairs.append((read.value, now))
     return pairs

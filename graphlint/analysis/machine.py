@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from graphlint.facts.project import Project
 
 
+# Library objects whose tensors captured code reads through them.
+HOLDERS = ("torch.nn.", "torch.optim.")
+
+
 class Exhausted(Exception):
     """The budget of one scenario is spent; what was found so far stands."""
 
@@ -364,7 +368,7 @@ def _may_hold(value: Value) -> bool:
     """Whether a value is an object or a dict, whose tensors captured code may read through it."""
     return any(
         isinstance(part, Mapping)
-        or (isinstance(part, Obj) and (not isinstance(part.cls, str) or part.cls.startswith("torch.nn.")))
+        or (isinstance(part, Obj) and (not isinstance(part.cls, str) or part.cls.startswith(HOLDERS)))
         for part in alternatives(value)
     )
 

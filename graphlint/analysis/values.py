@@ -46,8 +46,12 @@ COMPUTED = "computed"
 """Why the result of host arithmetic on unknown values is unknown; it is never None."""
 
 
+# What `typed` of an unknown value says when it was moved to a device: it is as new as a copy.
+MOVED = "moved"
+
+
 class Unknown(Value):
-    """A value that could not be followed, and why."""
+    """A value that could not be followed, and why; `typed` says what little is known of it."""
 
     __slots__ = ("change", "reason", "serial", "typed")
 

@@ -150,3 +150,102 @@ class Runner:
         self.graph.replay()
 """
     )
+
+
+def test_containers_of_what_was_moved_to_the_device() -> None:
+    check_marks(
+        """
+import torch
+
+class Runner:
+    def __init__(self, n):
+        self.named = {"x": torch.zeros(n, device="cuda")}
+        self.pair = (torch.zeros(n, device="cuda"), torch.zeros(n, device="cuda"))
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = self.named["x"] + self.pair[0] * self.pair[1]
+
+    def step(self, named, pair):
+        self.named = {key: value.cuda() for key, value in named.items()}  # expect: CG101
+        self.pair = tuple(each.to("cuda") for each in pair)  # expect: CG101
+        self.graph.replay()
+"""
+    )
+
+
+OPTIMIZERS = """
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(4, 4).cuda()
+        self.x = torch.zeros(2, 4, device="cuda")
+        self.begin()
+        self.graph = torch.cuda.CUDAGraph()
+
+    def begin(self):
+        self.optimizer = OPTIMIZER
+
+    def iteration(self):
+        self.net(self.x).sum().backward()
+        self.optimizer.step()
+
+    def capture(self):
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self.optimizer.zero_grad(set_to_none=True)
+                self.iteration()
+        torch.cuda.current_stream().wait_stream(side)
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(self.graph):
+            self.iteration()
+
+    def resume(self, state):
+        self.optimizer.load_state_dict(state)  # ok: CG102
+
+    def step(self):
+        self.graph.replay()
+"""
+ADAM = OPTIMIZERS.replace("OPTIMIZER", "torch.optim.Adam(self.net.parameters(), capturable=True)")
+PLAIN = OPTIMIZERS.replace("OPTIMIZER", "torch.optim.SGD(self.net.parameters(), lr=0.1)")
+
+
+def test_a_new_optimizer_has_new_moments() -> None:
+    text = ADAM.replace("capturable=True)", "capturable=True)  # expect: CG101")
+    check_marks(text + "\ndef main():\n    t = Trainer()\n    t.capture()\n    t.begin()\n    t.step()\n")
+
+
+def test_an_optimizer_without_moments_may_be_made_anew() -> None:
+    check_marks(PLAIN + "\ndef main():\n    t = Trainer()\n    t.capture()\n    t.begin()\n    t.step()\n")
+
+
+def test_a_state_loaded_before_the_capture_or_by_a_method_that_nobody_calls() -> None:
+    check_marks(
+        ADAM
+        + """
+
+def main(state):
+    trainer = Trainer()
+    trainer.resume(state)
+    trainer.capture()
+    trainer.step()
+"""
+    )
+
+
+def test_a_state_loaded_between_capture_and_replay() -> None:
+    check_marks(
+        ADAM
+        + """
+
+def main(state):
+    trainer = Trainer()
+    trainer.capture()
+    trainer.optimizer.load_state_dict(state)  # expect: CG102
+    trainer.step()
+"""
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import loops, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import autograd, nn
+from graphlint.analysis.libraries import autograd, nn, optimizer_state
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -59,6 +59,7 @@ def _optimizer(call: Call) -> Value:
         group.fields[("const", "params")] = (Const("params"), parameters)
     group.fields.setdefault(("const", "lr"), (Const("lr"), Const(1e-3)))
     made.fields["param_groups"] = Sequence_([group], "list")
+    optimizer_state.make(call, made)
     return made
 
 
@@ -88,6 +89,7 @@ def _step(call: Call) -> Value:
     )
     if m.captures:
         m.captures[-1].work += 1
+        optimizer_state.use(m, call.this, call.place)
         groups, _ = loops.elements_of(m, call.this.fields["param_groups"])
         for group in groups:
             if isinstance(group, Mapping) and ("const", "lr") in group.fields:
@@ -115,7 +117,7 @@ def _parameters_of(call: Call) -> list[Tensor]:
     return [t for value in _options(call.m, call.this, "params") for t in tensors_in(value)]
 
 
-@model("torch.optim.Optimizer.state_dict", "torch.optim.Optimizer.load_state_dict")
+@model("torch.optim.Optimizer.state_dict")
 def _state(call: Call) -> Value:
     return Unknown("optimizer state")
 

@@ -18,6 +18,27 @@ if TYPE_CHECKING:
 DTYPES = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
 OTHER_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
 
+PRUNING = (
+    "identity",
+    "random_unstructured",
+    "l1_unstructured",
+    "random_structured",
+    "ln_structured",
+    "custom_from_mask",
+    "remove",
+)
+NORMS = (
+    "weight_norm",
+    "remove_weight_norm",
+    "spectral_norm",
+    "remove_spectral_norm",
+    "parametrizations.weight_norm",
+    "parametrizations.spectral_norm",
+    "parametrizations.orthogonal",
+    "parametrize.register_parametrization",
+    "parametrize.remove_parametrizations",
+)
+
 
 def replace(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
     """The tensors keep their names and get other memory at `place`."""
@@ -102,3 +123,15 @@ def _set(call: Call) -> Value:
     if call.args:
         replace(call.m, owners, call.place)
     return call.owner or NONE
+
+
+@model(*[f"torch.nn.utils.prune.{name}" for name in PRUNING], *[f"torch.nn.utils.{name}" for name in NORMS])
+def _reparametrise(call: Call) -> Value:
+    """The parameter becomes the result of a computation, or a new parameter."""
+    module = call.get(0, "module")
+    for part in alternatives(module or NONE):
+        if isinstance(part, Obj):
+            nn.parameters_of(call.m, part, call.place)
+            held = part.fields.get(call.text(1, "name", "weight"))
+            replace(call.m, [held] if isinstance(held, Tensor) else [], call.place)
+    return module or NONE
