@@ -6,7 +6,16 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, expressions, functions, library, loops, parallel, tensor_ops
+from graphlint.analysis import (
+    attributes,
+    expressions,
+    functions,
+    library,
+    loops,
+    parallel,
+    streams,
+    tensor_ops,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
@@ -164,6 +173,7 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     """A call that cannot be followed: counted; given tensors, it probably returns some."""
     reason = function.reason if isinstance(function, Unknown) else "not callable here"
     m.unresolved(place, reason or "the value is not known")
+    streams.given_away(m, place, tuple(arguments.all()))
     parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
     _announce_unknown_reset(m, function, arguments, place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]

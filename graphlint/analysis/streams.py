@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import OutsideWait, StreamEscaped, StreamUnjoined
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Obj
+from graphlint.analysis.values import Obj, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -55,11 +55,26 @@ def order(m: Machine, place: Place, later: Obj, earlier: Obj, *, recorded: bool 
     capture = m.capture
     if capture is None or capture.compiled:
         return
-    if recorded and belongs(capture, earlier):
+    if recorded and (belongs(capture, earlier) or not is_known(earlier)):
         _join(capture, place, later, earlier)
     elif belongs(capture, later) and earlier.serial not in capture.escaped:
         if is_outside(m, capture, earlier):
             m.emit(OutsideWait(place=place, stream=earlier))
+
+
+def order_after_unknown(m: Machine, place: Place, later: Obj) -> None:
+    """`later` waits for a stream that could not be followed: it may be one of the capture's."""
+    if m.capture is not None:
+        m.capture.forked.setdefault(later.serial, place)
+
+
+def given_away(m: Machine, place: Place, values: tuple[Value, ...]) -> None:
+    """Streams go to code that is not followed: it may fork them from the capture, or join them to it."""
+    capture = m.capture
+    for value in values if capture is not None else ():
+        if capture is not None and isinstance(value, Obj) and value.cls == "torch.cuda.Stream":
+            capture.forked.setdefault(value.serial, place)
+            capture.pending.pop(value.serial, None)
 
 
 def _join(capture: Capture, place: Place, later: Obj, earlier: Obj) -> None:
@@ -69,7 +84,8 @@ def _join(capture: Capture, place: Place, later: Obj, earlier: Obj) -> None:
         if not later.label:
             capture.facts["given-stream-forked"] = True
         capture.merged.setdefault(later.serial, set()).update(waited_for)
-        return
+        if is_known(later):
+            return
     for serial in waited_for:
         capture.pending.pop(serial, None)
 

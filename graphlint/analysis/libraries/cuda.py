@@ -328,6 +328,8 @@ def _wait_stream(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=other))
     if other is not None:
         streams.order(call.m, call.place, call.this, other)
+    else:
+        streams.order_after_unknown(call.m, call.place, call.this)
     return NONE
 
 
