@@ -190,8 +190,14 @@ def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
         return None
     if (read.owner is None or not certainly) and _serves_another(m, record, read, now):
         return None
-    writes = writes_since(m, record, (id(read.fields), read.key))
+    writes = _refills_left_out(writes_since(m, record, (id(read.fields), read.key)))
     return Changed(read, now, writes, certainly) if writes else None
+
+
+def _refills_left_out(writes: list[Write]) -> list[Write]:
+    """What filled the cell only where it was empty did not happen, unless something emptied it after the capture."""
+    emptied = any(isinstance(part, Const) and part.value is None for w in writes for part in alternatives(w.value))
+    return writes if emptied else [w for w in writes if not w.filling]
 
 
 def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool:

@@ -15,6 +15,7 @@ from graphlint.analysis.values import (
     Class,
     Const,
     External,
+    Fields,
     Function,
     Host,
     Mapping,
@@ -204,6 +205,20 @@ def restore(frame: Frame, saved: Narrowing) -> None:
             del frame.env.fields[text]
         else:
             frame.env.fields[text] = old
+
+
+def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
+    """Whether an undecided test on the way here found a field None, as in `if self.x is None: self.x = ...`."""
+    for frame in reversed(m.frames):
+        if all(condition.decided for condition in frame.conditions):
+            continue
+        for name, owner in list(frame.env.fields.items()):
+            if isinstance(owner, Obj) and owner.fields is fields and isinstance(name, str):
+                path = ast.Attribute(ast.Name(name, ast.Load()), str(key), ast.Load())
+                found = frame.env.fields.get(_path_text(path))
+                if isinstance(found, Const) and found.value is None:
+                    return True
+    return False
 
 
 def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:

@@ -65,6 +65,7 @@ class Write:
     conditional: bool = False
     local: bool = False
     stamp: int = 0
+    filling: bool = False  # under a test that found the cell empty
 
 
 @dataclass(slots=True)

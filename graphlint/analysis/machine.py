@@ -209,6 +209,7 @@ class Machine:
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
         )
+        record.filling = conditional and conditions.finds_empty(self, fields, key)
         filled = self.filled.get(cell) or self.effects.get(cell)
         if filled is not None and filled.graph is not None:
             record.stamp = filled.graph.fields.get("stamp", 0)
