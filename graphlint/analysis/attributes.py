@@ -13,6 +13,7 @@ from graphlint.analysis import (
     hints,
     lazies,
     library,
+    lifetimes,
     names,
     subclasses,
     synthesis,
@@ -385,8 +386,10 @@ def put(
         stored(m, owner, owner.info.values, name, value, place, augmented=augmented)
     elif isinstance(owner, Function):
         stored(m, owner, m.fields_of(owner), name, value, place, augmented=augmented)
-    elif isinstance(owner, Unknown) and name == "grad":
-        m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
+    elif isinstance(owner, Unknown):
+        lifetimes.note_escape(m, (value,))
+        if name == "grad":
+            m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
     elif isinstance(owner, External):
         library.wrote_external(m, owner, name, value, place)
 

@@ -11,6 +11,7 @@ from graphlint.analysis import (
     expressions,
     functions,
     library,
+    lifetimes,
     loops,
     parallel,
     streams,
@@ -172,11 +173,15 @@ MOVES = ("cuda", "to")
 def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place) -> Value:
     """A call that cannot be followed: counted; given tensors, it probably returns some."""
     reason = function.reason if isinstance(function, Unknown) else "not callable here"
+    if not reason.startswith("argument"):
+        lifetimes.note_escape(m, arguments.all())
     m.unresolved(place, reason or "the value is not known")
     streams.given_away(m, place, tuple(arguments.all()))
     parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
     _announce_unknown_reset(m, function, arguments, place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
+    if m.captures:
+        tensor_ops.note_use(m, given, place)
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
     step = library.compiled.unknown_step(m, place)
     if step is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Cell, Obj, Tensor, Value
+from graphlint.analysis.values import Cell, Obj, Storage, Tensor, Value
 from graphlint.finding import Hop
 
 if TYPE_CHECKING:
@@ -125,6 +125,15 @@ class Allocated(Event):
     stored: Place
     name: str
     guarded: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class InputFreed(Event):
+    """Nothing holds memory any more that a living graph reads; the place is where it was made or let go."""
+
+    storage: Storage
+    recorded: Capture
+    used: Place
 
 
 @dataclass(slots=True, kw_only=True)

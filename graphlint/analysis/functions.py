@@ -14,6 +14,7 @@ from graphlint.analysis import (
     expressions,
     generators,
     hints,
+    lifetimes,
     roots,
     statements,
 )
@@ -242,6 +243,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function body in a frame of its own."""
     frame = Frame(function.module, env, function.qualname, function, place)
     frame.level = m.heap.open()
+    given, since = tuple(env.fields.values()), len(m.finished)
     m.frames.append(frame)
     try:
         if isinstance(function.node, ast.Lambda):
@@ -252,6 +254,8 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
             _rejoin(m, frame)
     finally:
         m.frames.pop()
+    if len(m.finished) > since:
+        lifetimes.at_return(m, frame, given, since)
     return _result(m, function, frame, place)
 
 

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     effects,
     functions,
     lazies,
+    lifetimes,
     orders,
     table_conditions,
     tensor_ops,
@@ -252,6 +253,8 @@ def put_item(m: Machine, owner: Value, index: Value, value: Value, node: ast.AST
             set_item(m, part, index, value, frame.place(node))
         elif isinstance(part, Obj):
             _put_object(m, part, index, value, node, frame)
+        else:
+            lifetimes.note_escape(m, (value,))
 
 
 def _put_object(m: Machine, owner: Obj, index: Value, value: Value, node: ast.AST, frame: Frame) -> None:

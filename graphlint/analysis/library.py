@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import effects, tensor_ops
+from graphlint.analysis import effects, lifetimes, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -151,6 +151,8 @@ def _unmodelled(call: Call) -> Value:
         _count(call.m)
     else:
         call.m.unresolved(call.place, f"`{call.name}` is outside the project")
+    if root != "torch":
+        lifetimes.note_escape(call.m, call.arguments.all())
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
     for value in call.arguments.all():
         if given and not tensor_ops.any_tensor(value):

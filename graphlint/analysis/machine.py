@@ -80,6 +80,7 @@ class Machine:
         self.evaluating: set[tuple[int, str]] = set()
         self.classes: dict[int, ClassInfo] = {}
         self.instances: dict[int, Obj] = {}
+        self.escaped: set[Storage] = set()
         self.writes: dict[Cell, list[Write]] = {}
         self.filled: dict[Cell, Capture] = {}
         self.kept_alive: list[Fields] = []

@@ -284,6 +284,13 @@ class Env:
         self.parent = parent
         self.cls = cls
 
+    def parents(self) -> Iterator[Env]:
+        """The environments around this one, the nearest first."""
+        env = self.parent
+        while env is not None:
+            yield env
+            env = env.parent
+
 
 class Function(Value):
     """A function of the project, perhaps bound to `self_value`, with the names it closes over."""

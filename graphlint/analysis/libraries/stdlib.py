@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, contexts, expressions, generators, lazies, loops, suspension
+from graphlint.analysis import calls, contexts, expressions, generators, lazies, lifetimes, loops, suspension
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
@@ -158,7 +158,9 @@ def _call_cached(call: Call) -> Value:
 @model("cached-function.cache_clear")
 def _cache_clear(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="cache-clear", target=call.this))
+    held = call.this.fields["elements"]
     call.m.heap.write(call.this.fields, "elements", Mapping(call.place))
+    lifetimes.at_clear(call.m, held, call.place)
     return NONE
 
 

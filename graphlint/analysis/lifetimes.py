@@ -1,0 +1,158 @@
+"""What still holds the memory that a graph reads: names, objects, closures, or nothing any more.
+
+When a call returns, what it has made and handed to nobody dies. A graph keeps the addresses alone, so that a
+graph which outlives the call reads memory that the allocator gives to somebody else.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis.events import InputFreed
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.values import (
+    Env,
+    External,
+    Function,
+    Mapping,
+    Obj,
+    Partial,
+    Sequence_,
+    Storage,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    tensors_in,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+MOST_VALUES = 4000
+# Weights are held by autograd as well; memory that a cache owns dies when the cache is cleared.
+OWNED = frozenset({"parameter", "buffer", "gradient", "assumed"})
+
+
+def at_return(m: Machine, frame: Frame, given: tuple[Value, ...], since: int) -> None:
+    """A call returns: tensors of its own that graphs captured since then read, and that nothing holds, die."""
+    captures = [capture for capture in m.finished[since:] if _records_addresses(capture)]
+    own = {t.storage for v in frame.env.fields.values() for t in _tensors(v) if _is_made_in(t, frame)}
+    if not own or not captures or m.captures:
+        return
+    alive = Reach()
+    alive.walk([*frame.returned, *given, *frame.env.parents(), *_roots(m)])
+    if alive.spent:
+        return
+    for capture in captures:
+        if capture.graph is None or capture.graph.serial not in alive.objects:
+            continue
+        for storage in sorted(own & capture.storages.keys(), key=lambda each: each.serial):
+            if storage not in alive.storages and storage not in m.escaped and storage.site is not None:
+                used = capture.storages[storage]
+                m.emit(InputFreed(place=storage.site, storage=storage, recorded=capture, used=used))
+
+
+def at_clear(m: Machine, held: Value, place: Place) -> None:
+    """A cache was emptied: tensors that only it held die."""
+    alive = Reach()
+    alive.walk(_roots(m))
+    for capture in m.finished:
+        for tensor in tensors_in(held):
+            storage = tensor.storage
+            used = capture.storages.get(storage)
+            if used is None or not _records_addresses(capture) or alive.spent:
+                continue
+            if storage not in alive.storages and storage not in m.escaped:
+                m.emit(InputFreed(place=place, storage=storage, recorded=capture, used=used))
+
+
+def note_escape(m: Machine, values: Iterable[Value]) -> None:
+    """Values were given to something that cannot be followed, which may keep them."""
+    for value in values:
+        m.escaped.update(tensor.storage for tensor in tensors_in(value))
+
+
+def _records_addresses(capture: Capture) -> bool:
+    """Whether nothing but the program holds the inputs of the graph."""
+    return not capture.compiled and capture.kind in ("torch.cuda.graph", "capture_begin")
+
+
+def _tensors(value: object) -> Iterator[Tensor]:
+    return tensors_in(value, 2) if isinstance(value, Value) else iter(())
+
+
+def _is_made_in(tensor: Tensor, frame: Frame) -> bool:
+    storage = tensor.storage
+    if storage.graph is not None or storage.owner in OWNED or storage.device not in ("cuda", "pinned", None):
+        return False
+    site = storage.site
+    return site is not None and site.module is frame.module and site.function == frame.qualname
+
+
+def _roots(m: Machine) -> list[Any]:
+    """Everything that names something now: calls in progress, modules, classes, objects lived through."""
+    return [
+        *(env for frame in m.frames for env in (frame.env, *frame.env.parents())),
+        *(value for frame in m.frames for value in frame.returned),
+        *m.module_envs.values(),
+        *(value for info in m.classes.values() for value in info.values.values()),
+        *m.instances.values(),
+    ]
+
+
+class Reach:
+    """The memory and the objects that can be reached from some values."""
+
+    def __init__(self) -> None:
+        self.storages: set[Storage] = set()
+        self.objects: set[int] = set()
+        self.spent = False
+        self._seen: dict[int, Any] = {}
+
+    def walk(self, roots: Iterable[Any]) -> None:
+        stack = list(roots)
+        while stack and not self.spent:
+            part = stack.pop()
+            if id(part) in self._seen:
+                continue
+            self._seen[id(part)] = part
+            self.spent = len(self._seen) > MOST_VALUES
+            stack.extend(self._parts(part))
+
+    def _parts(self, part: Any) -> list[Any]:
+        """What a value holds directly."""
+        if isinstance(part, Tensor):
+            self.storages.add(part.storage)
+        elif isinstance(part, Obj):
+            self.objects.add(part.serial)
+            return list(part.fields.values())
+        elif isinstance(part, (Sequence_, Mapping, Env)):
+            return list(part.fields.values())
+        elif isinstance(part, (tuple, list)):
+            return list(part)
+        elif isinstance(part, Union):
+            return list(part.values)
+        elif isinstance(part, Partial):
+            return [part.function, *part.args, *part.kwargs.values()]
+        elif isinstance(part, External):
+            return [part.owner] if part.owner is not None else []
+        elif isinstance(part, Function):
+            return _closed_over(part)
+        elif isinstance(part, Unknown) and "alternatives" in part.reason:
+            self.spent = True
+        return []
+
+
+def _closed_over(function: Function) -> list[Any]:
+    """What a function holds: its object, its defaults and the names of enclosing calls that it mentions."""
+    held: list[Any] = [function.self_value, *(function.defaults or {}).values()]
+    names = {node.id for node in ast.walk(function.node) if isinstance(node, ast.Name)}
+    env = function.env
+    while env is not None:
+        held += [value for name, value in env.fields.items() if name in names]
+        env = env.parent
+    return held
