@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import FrozenUse
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import MODE
+from graphlint.analysis.values import DRAWN, MODE
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
@@ -33,6 +33,8 @@ class FrozenScalar(Rule):
     subscribes = (FrozenUse,)
 
     def on(self, event: FrozenUse) -> Iterator[Report]:
+        if any(key == DRAWN for _, key in event.use.cells):
+            return  # CG404 tells of it where it was drawn
         if event.written is not None and any(key == MODE for _, key in event.use.cells):
             yield self._other_mode(event, event.written)
             return

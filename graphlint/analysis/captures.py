@@ -24,6 +24,7 @@ from graphlint.analysis.graphs import (
     value_in,
 )
 from graphlint.analysis.values import (
+    DRAWN,
     MODE,
     Cell,
     Change,
@@ -74,9 +75,10 @@ def start(
     capture.facts["locks"] = parallel.held_locks(m)
     parallel.note_cuda_call(m)
     capture.keys = _keys(m)
+    capture.facts["script"] = m.script
+    capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
     if told:
-        capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
-    m.emit(CaptureStarted(place=place, capture=capture))
+        m.emit(CaptureStarted(place=place, capture=capture))
     m.captures.append(capture)
     m.streams.append(capture.stream)
     return capture
@@ -247,7 +249,12 @@ def keys_of(record: Capture) -> set[object]:
 
 
 def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
-    """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it."""
+    """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it.
+
+    A number that the captured code itself has drawn is left behind by the first replay.
+    """
+    if any(key == DRAWN for _, key in use.cells):
+        return True
     is_changing = change_of(use.value) is Change.CHANGING
     if not is_changing or m.step <= record.step or tensor_ops.is_key(keys_of(record), use.value):
         return False

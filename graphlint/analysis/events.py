@@ -169,6 +169,13 @@ class StreamUnjoined(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class CaptureGuarded(Event):
+    """An exception handler around captures goes on as if they had not been tried; the place is its type."""
+
+    guarded: list[Capture]
+
+
+@dataclass(slots=True, kw_only=True)
 class OutsideWait(Event):
     """A stream of the capture waits for work that is not part of the capture."""
 

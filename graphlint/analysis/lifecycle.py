@@ -39,6 +39,7 @@ def run(m: Machine, root: Root) -> None:
     frame = Frame(root.module, m.env_of(root.module), "<module>")
     m.frames.append(frame)
     try:
+        m.script = isinstance(root.node, ast.Module)
         if isinstance(root.node, ast.Module):
             statements.execute(m, root.node.body, frame)
         elif isinstance(root.node, ast.ClassDef):

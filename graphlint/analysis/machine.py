@@ -103,6 +103,7 @@ class Machine:
         self.updating = False
         self.replays = 0
         self.replaying: dict[int, set[str]] = {}
+        self.script = False
         self.clock = 0
         self.steps = 0
         self.limit = self.STEPS_PER_SCENARIO

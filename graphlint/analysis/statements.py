@@ -18,7 +18,7 @@ from graphlint.analysis import (
     names,
     roots,
 )
-from graphlint.analysis.events import Returned
+from graphlint.analysis.events import CaptureGuarded, Returned
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
@@ -33,6 +33,7 @@ from graphlint.analysis.values import (
 )
 
 if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
 
 
@@ -260,6 +261,8 @@ def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
     """The body, then each handler as an alternative to the body's success, then `finally`."""
     arms: list[Callable[[], None]] = []
 
+    before = len(m.finished)
+
     def success() -> None:
         execute(m, node.body, frame)
         execute(m, node.orelse, frame)
@@ -268,7 +271,7 @@ def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
     for handler in node.handlers:
         if names.cannot_fail(m, frame.module, node.body, handler):
             continue
-        arms.append(lambda handler=handler: _handle(m, node, handler, frame))  # type: ignore[misc]
+        arms.append(lambda handler=handler: _handle(m, handler, m.finished[before:], frame))  # type: ignore[misc]
     if len(arms) == 1:
         success()
     else:
@@ -278,7 +281,7 @@ def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
     frame.reachable = frame.reachable and reached
 
 
-def _handle(m: Machine, node: ast.Try, handler: ast.ExceptHandler, frame: Frame) -> None:
+def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], frame: Frame) -> None:
     """A handler, from the state before the body: what the body had done by then is not known."""
     test = handler.type or ast.Constant(True)
     mark = len(frame.conditions)
@@ -288,8 +291,15 @@ def _handle(m: Machine, node: ast.Try, handler: ast.ExceptHandler, frame: Frame)
         m.heap.write(frame.env.fields, handler.name, Unknown("exception"))
     try:
         execute(m, handler.body, frame)
+        if captured and not _leaves_program(handler):
+            m.emit(CaptureGuarded(place=frame.place(test), guarded=captured))
     finally:
         del frame.conditions[mark:]
+
+
+def _leaves_program(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler ends by raising, so that nothing goes on as if the capture had not been tried."""
+    return any(isinstance(part, ast.Raise) for part in ast.walk(handler))
 
 
 def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:

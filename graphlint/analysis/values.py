@@ -81,6 +81,9 @@ class Const(Value):
 # The field in which a module keeps its mode; the symbol of a mode that nobody has set starts with it.
 MODE = "training"
 
+# The key of a cell that stands for no place: the number was drawn, or read off a clock, by captured code.
+DRAWN = "drawn"
+
 
 class Host(Value):
     """A number or text on the host whose value is not known.

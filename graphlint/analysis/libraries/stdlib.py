@@ -265,28 +265,6 @@ def _replace(call: Call) -> Value:
     return value
 
 
-@model("time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "time.perf_counter_ns")
-def _now(call: Call) -> Value:
-    return _drawn(call, "clock", "float")
-
-
-@model(
-    "random.random", "random.uniform", "random.gauss", "random.randint", "random.randrange", "random.choice"
-)
-def _random(call: Call) -> Value:
-    return _drawn(call, "host-random", "float")
-
-
-@model("numpy.random.rand", "numpy.random.randn", "numpy.random.uniform", "numpy.random.randint")
-def _numpy_random(call: Call) -> Value:
-    return _drawn(call, "host-random", "float")
-
-
-def _drawn(call: Call, what: str, kind: str) -> Value:
-    call.m.emit(Called(place=call.place, what=what, target=Const(call.name)))
-    return Host(kind, Change.CHANGING)
-
-
 @model("gc.collect", "gc.freeze", "gc.unfreeze", "gc.disable", "gc.enable", "time.sleep")
 def _host_effect(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what=call.name, target=Const(call.name)))

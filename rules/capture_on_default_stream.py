@@ -1,0 +1,27 @@
+"""CG509: `capture_begin` on the default stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import CaptureStarted
+from graphlint.finding import Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "begin and end the capture inside `with torch.cuda.stream(torch.cuda.Stream()):`"
+
+
+class CaptureOnDefaultStream(Rule):
+    code = "CG509"
+    name = "capture-on-default-stream"
+    hazard = "stream-escape"
+    level = Level.ERROR
+    summary = "`capture_begin` on the default stream"
+    subscribes = (CaptureStarted,)
+
+    def on(self, event: CaptureStarted) -> Iterator[Report]:
+        capture = event.capture
+        if capture is None or capture.kind != "capture_begin" or capture.stream is None:
+            return
+        if capture.stream.label == "default" and capture.facts["script"]:
+            yield Report(event.place, "a capture cannot begin on the default stream", help=HELP)

@@ -1,0 +1,46 @@
+"""CG508: a failed capture of random operations is swallowed, and the program goes on eagerly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called, CaptureGuarded
+from graphlint.analysis.values import Const, Obj
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+HELP = "let the failure end the process, or try the capture in a process of its own first"
+
+
+class SwallowedCaptureFailure(Rule):
+    code = "CG508"
+    name = "swallowed-capture-failure"
+    hazard = "rng-unregistered"
+    level = Level.WARNING
+    summary = "a failed capture of random operations is swallowed, and the program goes on eagerly"
+    subscribes = (Called, CaptureGuarded)
+
+    def __init__(self) -> None:
+        self._random: set[int] = set()
+
+    def on(self, event: Called | CaptureGuarded) -> Iterator[Report]:
+        if isinstance(event, CaptureGuarded):
+            if any(id(capture) in self._random for capture in event.guarded):
+                message = (
+                    "after a capture that failed here the default generator stays in capture mode, and the next "
+                    "eager random operation raises"
+                )
+                yield Report(event.place, message, Confidence.LIKELY, help=HELP)
+        elif event.capture is not None and _draws(event):
+            self._random.add(id(event.capture))
+
+
+def _draws(event: Called) -> bool:
+    """Whether an operation or module takes numbers from the default generator."""
+    if event.what == "random":
+        given = event.keywords.get("generator")
+        return given is None or (isinstance(given, Const) and given.value is None)
+    if event.what != "module" or not isinstance(event.target, Obj) or not isinstance(event.target.cls, str):
+        return False
+    mode = event.target.fields.get("training")
+    return "Dropout" in event.target.cls and not (isinstance(mode, Const) and not mode.value)

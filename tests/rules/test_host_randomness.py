@@ -1,0 +1,50 @@
+"""CG404: random numbers and times that captured Python code takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marks
+
+PROGRAM = """
+import random
+import time
+
+import numpy as np
+import torch
+
+rng = np.random.default_rng(0)
+
+
+def build(net, report):
+    x = torch.zeros(4, 4, device="cuda")
+    {before}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        {inside}
+        y = net(x)
+    graph.replay()
+    return y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "x.mul_(random.random())  # expect: CG404",
+        "x.mul_(random.Random(3).uniform(0, 1))  # expect: CG404",
+        "x.mul_(np.random.uniform())  # expect: CG404",
+        "x.mul_(rng.normal())  # expect: CG404",
+        "x = x[random.randint(0, 3)]  # expect: CG404",
+        "x = random.choice([x, x + 1])  # expect: CG404",
+        "x.add_(time.time())  # expect: CG404",
+        "report(time.perf_counter())  # ok: CG404",
+        "x.mul_(torch.rand((), device='cuda'))  # ok: CG404",
+    ],
+)
+def test_what_captured_code_draws(inside: str) -> None:
+    check_marks(PROGRAM.format(before="pass", inside=inside))
+
+
+def test_what_is_drawn_before() -> None:
+    check_marks(PROGRAM.format(before="report(random.random())  # ok: CG404", inside="pass"))
