@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import generators, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
-from graphlint.analysis.roots import is_declared, text_of
+from graphlint.analysis.roots import Text, is_declared, text_of
 from graphlint.analysis.values import Const, Obj
 
 if TYPE_CHECKING:
@@ -35,7 +35,26 @@ def _reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str
             continue
         seen.add(current)
         yield current
-        stack.extend(text_of(methods[current][1]).names & methods.keys())
+        stack.extend(_text(methods, current).names & methods.keys())
+
+
+def _text(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Text:
+    """What a method does, with what it extends: `super().capture()` captures."""
+    info, node = methods[name]
+    text = text_of(node)
+    while "super" in text_of(node).names:
+        found = info.find(name, after=info)
+        if found is None:
+            break
+        info, node = found
+        base = text_of(node)
+        text = Text(
+            text.captures or base.captures,
+            text.replays or base.replays,
+            text.compiles or base.compiles,
+            text.names | base.names,
+        )
+    return text
 
 
 @dataclass(slots=True)
@@ -98,12 +117,12 @@ def is_recapture(m: Machine, owner: Obj, name: str) -> bool:
 
 
 def _captures_itself(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> bool:
-    return text_of(methods[name][1]).captures
+    return _text(methods, name).captures
 
 
 def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> None:
     """A method that only runs what is captured, and keeps and returns nothing, is a warm-up: it is first."""
-    capturing = [name for name, (_, node) in methods.items() if text_of(node).captures]
+    capturing = [name for name in methods if _text(methods, name).captures]
     captured = {c for name in capturing for r in _reach(methods, name) for c in _own_calls(methods[r][1])}
     for name in [n for n in roles.step if n not in roles.replay]:
         nodes = [methods[r][1] for r in _reach(methods, name)]
@@ -136,8 +155,8 @@ def _assign_role(
     roles: Roles, name: str, node: Def, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]
 ) -> None:
     reached = list(_reach(methods, name))
-    captures = any(text_of(methods[r][1]).captures for r in reached)
-    replays = any(text_of(methods[r][1]).replays for r in reached)
+    captures = any(_text(methods, r).captures for r in reached)
+    replays = any(_text(methods, r).replays for r in reached)
     if replays:
         roles.step.append(name)
         roles.replay.append(name)
@@ -165,8 +184,8 @@ def _is_accessor(node: Def) -> bool:
 
 def _missing_fields(owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
     """Fields that captured code mentions and that are not set, or None, after construction."""
-    capturing = [n for n, (_, node) in methods.items() if text_of(node).captures]
-    mentioned = {x for n in capturing for r in _reach(methods, n) for x in text_of(methods[r][1]).names}
+    capturing = [n for n in methods if _text(methods, n).captures]
+    mentioned = {x for n in capturing for r in _reach(methods, n) for x in _text(methods, r).names}
     written = {f for _, node in methods.values() for f in synthesis.written_fields(node)}
     made = {f for n in capturing for r in _reach(methods, n) for f in synthesis.written_fields(methods[r][1])}
 

@@ -641,3 +641,41 @@ class Trainer:
         self.capture()
 """
     )
+
+
+def test_a_method_that_extends_a_capturing_one_captures() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+class Base:
+    def __init__(self):
+        self.x = torch.zeros(64, device="cuda")
+
+    def capture(self, fn):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = fn()
+
+    def run(self, n: int):
+        self.graph.replay()
+        return self.y.clone()
+
+
+class Derived(Base):
+    def capture(self, n: int):
+        super().capture(lambda: self.x[:n] * n)  # ok: CG402
+
+
+class Stepped(Base):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+        self.capture(lambda: self.x * self.n)  # expect: CG402
+
+    def run(self, n: int):
+        self.n = n
+        return super().run(n)
+"""
+    )
