@@ -42,9 +42,7 @@ class RewardTrainer:
             self.loss = self.compute()
 
     def training_step(self, batch):
-        self.batch = {
-            name: value.cuda(non_blocking=True) for name, value in batch.items()
-        }  # HAZARD: rebind-static-input
+        self.batch = {k: v.cuda() for k, v in batch.items()}  # HAZARD: rebind-static-input
         self.graph.replay()
         return self.loss.clone()
 

@@ -12,9 +12,8 @@ class Broadphase:
 
     def reserve(self, per_body):
         if self.pairs.shape[1] < per_body:
-            self.pairs = torch.zeros(
-                self.lower.shape[0], per_body, dtype=torch.int64, device="cuda"
-            )  # HAZARD: rebind-static-input
+            rows = self.pairs.shape[0]
+            self.pairs = self.pairs.new_zeros(rows, per_body)  # HAZARD: rebind-static-input
 
     def compute(self):
         gap = torch.cdist(self.lower, self.upper)
