@@ -197,7 +197,7 @@ def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
 
 
 def _refills_left_out(writes: list[Write]) -> list[Write]:
-    """What filled the cell only where it was empty did not happen, unless something emptied it after the capture."""
+    """Writes that fill the cell only where it is empty do not happen, unless something emptied it."""
     emptied = any(
         isinstance(part, Const) and part.value is None for w in writes for part in alternatives(w.value)
     )

@@ -208,7 +208,7 @@ def restore(frame: Frame, saved: Narrowing) -> None:
 
 
 def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
-    """Whether an undecided test on the way here found a field None, as in `if self.x is None: self.x = ...`."""
+    """Whether an undecided test on the way here found a field None: `if self.x is None: self.x = ...`."""
     for frame in reversed(m.frames):
         if all(condition.decided for condition in frame.conditions):
             continue

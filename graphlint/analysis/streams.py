@@ -55,11 +55,11 @@ def order(m: Machine, place: Place, later: Obj, earlier: Obj, *, recorded: bool 
     capture = m.capture
     if capture is None or capture.compiled:
         return
-    if recorded and (belongs(capture, earlier) or not is_known(earlier)):
+    outside = not belongs(capture, earlier) and is_outside(m, capture, earlier)
+    if recorded and not outside:
         _join(capture, place, later, earlier)
-    elif belongs(capture, later) and earlier.serial not in capture.escaped:
-        if is_outside(m, capture, earlier):
-            m.emit(OutsideWait(place=place, stream=earlier))
+    elif outside and belongs(capture, later) and earlier.serial not in capture.escaped:
+        m.emit(OutsideWait(place=place, stream=earlier))
 
 
 def order_after_unknown(m: Machine, place: Place, later: Obj) -> None:
@@ -84,7 +84,7 @@ def _join(capture: Capture, place: Place, later: Obj, earlier: Obj) -> None:
         if not later.label:
             capture.facts["given-stream-forked"] = True
         capture.merged.setdefault(later.serial, set()).update(waited_for)
-        if is_known(later):
+        if later.label:
             return
     for serial in waited_for:
         capture.pending.pop(serial, None)
