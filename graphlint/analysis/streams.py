@@ -22,9 +22,14 @@ def is_outside(m: Machine, capture: Capture, stream: Obj) -> bool:
     A stream that arrives as an argument is not the private stream of `torch.cuda.graph` either, but it may
     be another name for one that has forked.
     """
-    if stream.label in ("own", "default", "capture"):
+    if is_known(stream):
         return True
     return capture.stream is m.capture_stream and "given-stream-forked" not in capture.facts
+
+
+def is_known(stream: Obj) -> bool:
+    """Whether the program shows which stream this is."""
+    return stream.label in ("own", "default", "capture")
 
 
 def belongs(capture: Capture, stream: Obj) -> bool:
