@@ -94,18 +94,21 @@ def _keys(m: Machine) -> set[object]:
 
 
 def _identities(value: Value) -> set[object]:
-    """The host identities that a value was made of: `key in d` keeps the key's symbol."""
+    """The host identities that a value was made of: of a test those of its key, of a record its fields'."""
     found: set[object] = set()
     if isinstance(value, Sequence_):
         for element in value.elements():
             found |= _identities(element)
     stack: list[object] = [identity_of(value)]
+    for part in alternatives(value):
+        if isinstance(part, Obj) and not isinstance(part.cls, str):
+            stack.extend(identity_of(held) for held in part.fields.values() if isinstance(held, Host))
     while stack:
-        part = stack.pop()
-        if isinstance(part, tuple):
-            if len(part) == 2 and part[0] == "host":
-                found.add(part)
-            stack.extend(part)
+        identity = stack.pop()
+        if isinstance(identity, tuple):
+            if len(identity) == 2 and identity[0] == "host":
+                found.add(identity)
+            stack.extend(identity)
     return found
 
 

@@ -403,3 +403,36 @@ class Runner:
         return out.clone()
 """
     )
+
+
+def test_a_record_as_the_key_of_a_graph() -> None:
+    check_marked_rules(
+        """
+import dataclasses
+
+import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    rows: int
+    lora: bool = False
+
+
+class Runner:
+    def __init__(self):
+        self.graphs = {}
+        self.buffer = torch.zeros(64, device="cuda")
+
+    def step(self, key: Key, scale: float):
+        if key not in self.graphs:
+            g = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(g):
+                out = self.buffer[: key.rows] * key.rows  # ok: CG402
+                out = out * scale  # expect: CG402
+            self.graphs[key] = (g, out)
+        g, out = self.graphs[key]
+        g.replay()
+        return out.clone()
+"""
+    )
