@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
@@ -74,7 +75,7 @@ class MissingWarmup(Rule):
             # Code that is not known may use any library.
             self.met |= need.keys if need.known else {*need.keys, "any library"}
         elif on_device and _warms_nothing(capture) and not self._is_met(need):
-            certainty = event.certainty
+            certainty = event.certainty or Certainty()
             self.cold.append(Cold(need, capture.place, event.chain, certainty.confidence, certainty.level))
         return
         yield

@@ -27,8 +27,8 @@ class SwallowedCaptureFailure(Rule):
         if isinstance(event, CaptureGuarded):
             if any(id(capture) in self._random for capture in event.guarded):
                 message = (
-                    "after a capture that failed here the default generator stays in capture mode, and the next "
-                    "eager random operation raises"
+                    "after a capture that failed here the default generator stays in capture mode, and the "
+                    "next eager random operation raises"
                 )
                 yield Report(event.place, message, Confidence.LIKELY, help=HELP)
         elif event.capture is not None and _draws(event):

@@ -38,7 +38,7 @@ OWNED = frozenset({"parameter", "buffer", "gradient", "assumed"})
 
 
 def at_return(m: Machine, frame: Frame, given: tuple[Value, ...], since: int) -> None:
-    """A call returns: tensors of its own that graphs captured since then read, and that nothing holds, die."""
+    """A call returns: tensors of its own that graphs captured since then read die, if nothing holds them."""
     captures = [capture for capture in m.finished[since:] if _records_addresses(capture)]
     own = {t.storage for v in frame.env.fields.values() for t in _tensors(v) if _is_made_in(t, frame)}
     if not own or not captures or m.captures:
