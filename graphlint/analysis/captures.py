@@ -304,7 +304,7 @@ def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
 
 
 def _is_measured(then: Value, now: Value) -> bool:
-    """Whether a number is taken from each call anew, unlike a flag that the program itself sets and clears."""
+    """Whether a number is taken from each call anew, unlike a flag that the program sets and clears."""
     number = isinstance(then, Const) and type(then.value) in (int, float)
     return number and isinstance(now, Host) and now.change is Change.CHANGING and now.kind != "bool"
 
