@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import functions, names, statements
@@ -36,52 +37,70 @@ def is_filled_later(value: Value) -> bool:
 
 def fill(m: Machine, module: ModuleFile, name: str) -> None:
     """Run the statements that change the global `name` while the program is imported."""
-    fillers = {name, *_filling_functions(module, name)}
-    for statement in _changing(module.tree.body, fillers):
-        run(m, module, statement)
+    changes = _changes_of(module)
+    functions_ = {function for function, changed in changes.functions.items() if name in changed}
+    for statement, changed in changes.statements:
+        if not changed.isdisjoint({name, *functions_}):
+            run(m, module, statement)
+    fillers = functions_ if name.startswith("_") else {name, *functions_}
     for other, known_as in _importers(m, module, fillers):
-        for statement in _changing(other.tree.body, known_as):
-            run(m, other, statement)
+        for statement, changed in _changes_of(other).statements:
+            if not changed.isdisjoint(known_as):
+                run(m, other, statement)
 
 
-def _filling_functions(module: ModuleFile, name: str) -> Iterator[str]:
-    """The functions of a module that change one of its globals."""
-    for node in module.tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
-            _is_change(part, {name}) for part in ast.walk(node)
-        ):
-            yield node.name
+@dataclass(slots=True)
+class _Changes:
+    """What a module's top-level statements and functions change: names, or `module.name`."""
+
+    statements: list[tuple[ast.stmt, frozenset[str]]] = field(default_factory=list)
+    functions: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
-def _changing(body: list[ast.stmt], fillers: set[str]) -> Iterator[ast.stmt]:
-    for statement in body:
-        if isinstance(statement, _Definition):
-            if any(_is_on(item, fillers) for item in statement.decorator_list):
-                yield statement
-        elif not _is_main(statement) and any(_is_change(part, fillers) for part in ast.walk(statement)):
-            yield statement
+def _changes_of(module: ModuleFile) -> _Changes:
+    cached: _Changes | None = getattr(module.tree, "_changes", None)
+    if cached is None:
+        cached = _Changes()
+        for statement in module.tree.body:
+            _note_changes(statement, cached)
+        module.tree._changes = cached  # type: ignore[attr-defined]
+    return cached
 
 
-def _is_change(node: ast.AST, fillers: set[str]) -> bool:
-    """`F[...] = `, `F.a = `, `F.method(...)` or `F(...)` as a statement, for a name F."""
-    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        return _is_on(node, fillers)
-    return (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _is_on(node.value.func, fillers)
-    )
+def _note_changes(statement: ast.stmt, changes: _Changes) -> None:
+    if isinstance(statement, _Definition):
+        decorators = frozenset(name for item in statement.decorator_list for name in _starts(item))
+        if decorators:
+            changes.statements.append((statement, decorators))
+        if not isinstance(statement, ast.ClassDef):
+            changes.functions[statement.name] = _changed_in(statement)
+    elif not _is_main(statement):
+        changed = _changed_in(statement)
+        if changed:
+            changes.statements.append((statement, changed))
 
 
-def _is_on(node: ast.expr, fillers: set[str]) -> bool:
-    """Whether an expression starts at one of the names, which may be `module.name`."""
+def _changed_in(statement: ast.stmt) -> frozenset[str]:
+    """Names F with `F[...] = `, `F.a = `, `F.method(...)` or `F(...)` as a statement."""
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            found |= _starts(node)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            found |= _starts(node.value.func)
+    return frozenset(found)
+
+
+def _starts(node: ast.expr) -> set[str]:
+    """The name that an expression starts with, and the first two parts of its path."""
     path: list[str] = []
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
         if isinstance(node, ast.Attribute):
             path.append(node.attr)
         node = node.func if isinstance(node, ast.Call) else node.value
     if not isinstance(node, ast.Name):
-        return False
-    path.append(node.id)
-    return node.id in fillers or ".".join(reversed(path[-2:])) in fillers
+        return set()
+    return {node.id, f"{node.id}.{path[-1]}"} if path else {node.id}
 
 
 def _is_main(statement: ast.stmt) -> bool:
@@ -90,12 +109,12 @@ def _is_main(statement: ast.stmt) -> bool:
 
 
 def _importers(m: Machine, module: ModuleFile, fillers: set[str]) -> Iterator[tuple[ModuleFile, set[str]]]:
-    """The other files that import one of the names from `module`, each with what it calls them there."""
-    holders = set(m.project.mention_paths(module.name.rpartition(".")[2]))
-    mentioning = sorted({path for name in fillers for path in m.project.mention_paths(name)} & holders)
-    for path in mentioning[:MOST_FILES]:
-        other = m.project.file(path)
-        if other is not None and other is not module:
+    """The other files that import one of the names from `module`, each with what it calls them there.
+
+    A name that very many files use is left alone: half of a registry is worse than none.
+    """
+    for other in m.project.filling(*sorted(fillers), most=MOST_FILES):
+        if other is not module:
             known_as = {
                 local
                 for name, bound in other.bindings.items()

@@ -22,6 +22,12 @@ def derives(data: bytes, name: str) -> bool:
     return any(whole.search(bases) for bases in _BASES.findall(data))
 
 
+def fills(data: bytes, name: str) -> bool:
+    """Whether a statement or decorator at the start of a line starts at `name`, as in `@m.name(...)`."""
+    start = rb"^@?(?:\w+\.)*%s[ \t]*[.\[(]" % re.escape(name.encode("utf-8", "surrogatepass"))
+    return re.search(start, data, re.MULTILINE) is not None
+
+
 class Mentions:
     """Finds whole words in many files; answers are positions in the list of files, ascending."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphlint.facts import inventory
 from graphlint.facts.cache import FactsCache
-from graphlint.facts.mentions import Mentions, derives
+from graphlint.facts.mentions import Mentions, derives, fills
 from graphlint.facts.modules import ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.scan import NOTHING, FileScan
@@ -146,6 +146,14 @@ class Project:
         """The modules with a class whose bases name this class, each parsed when its turn comes."""
         return (module for path in self._searched("derives", name) if (module := self._load(path)))
 
+    def filling(self, *names: str, most: int) -> list[ModuleFile]:
+        """The modules with a top-level statement or decorator that starts at one of the names.
+
+        None at all when there are more than `most`.
+        """
+        found = {path for name in names for path in self._searched("fills", name)}
+        return self._parse_all(sorted(found, key=_path_order)) if len(found) <= most else []
+
     def mention_paths(self, *names: str) -> list[Path]:
         """The files that hold any of the names as a whole word; nothing is parsed."""
         return [Path(path) for path in self._mention_paths(names)]
@@ -155,11 +163,14 @@ class Project:
         return sorted(found, key=_path_order)
 
     def _searched(self, kind: str, name: str) -> tuple[str, ...]:
+        known = self._trace.searches.get((kind, name))
+        if known is not None:
+            return known
         if kind == "mentions":
             found = tuple(self._paths[position] for position in self._mentions.of(name))
-        elif kind == "derives":
+        elif kind in _TEXT_SEARCHES:
             mentioning = (self._paths[position] for position in self._mentions.of(name))
-            found = tuple(path for path in mentioning if derives(_bytes_or_nothing(path), name))
+            found = tuple(path for path in mentioning if _TEXT_SEARCHES[kind](_bytes_or_nothing(path), name))
         else:
             found = tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
         self._trace.searches[(kind, name)] = found
@@ -185,8 +196,8 @@ class Project:
         kind, name = search
         if kind == "mentions":
             return bool(Mentions([_bytes_or_nothing(path)]).of(name))
-        if kind == "derives":
-            return derives(_bytes_or_nothing(path), name)
+        if kind in _TEXT_SEARCHES:
+            return _TEXT_SEARCHES[kind](_bytes_or_nothing(path), name)
         return name in getattr(self._scanned[path].scan, kind)
 
     def resolves_to(self, dotted: str, importer: str) -> str:
@@ -196,6 +207,9 @@ class Project:
     @cached_property
     def _mentions(self) -> Mentions:
         return Mentions(map(_bytes_or_nothing, self._paths))
+
+
+_TEXT_SEARCHES = {"derives": derives, "fills": fills}
 
 
 def _path_order(path: str) -> list[str]:
