@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
+def is_known(stream: Obj) -> bool:
+    """Whether the program shows which stream this is."""
+    return stream.label in ("own", "default", "capture")
+
+
 def is_outside(m: Machine, capture: Capture, stream: Obj) -> bool:
     """Whether a stream that the capture has not seen fork is certainly not part of it.
 

@@ -370,9 +370,8 @@ def _wait_event(call: Call) -> Value:
         return NONE
     earlier = event.fields.get("stream")
     call.m.emit(Called(place=call.place, what="wait-stream", target=waiter, data=earlier))
-    external = event.fields.get("external", FALSE)
-    if isinstance(earlier, Obj) and external is FALSE:
-        recorded = event.fields.get("capture") is call.m.capture
+    recorded = event.fields.get("capture") is call.m.capture
+    if isinstance(earlier, Obj) and (recorded or event.fields.get("external") is FALSE):
         streams.order(call.m, call.place, waiter, earlier, recorded=recorded)
     return NONE
 
