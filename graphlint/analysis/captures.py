@@ -21,6 +21,7 @@ from graphlint.analysis.graphs import (
     Write,
     holds_other_memory,
     is_other_number,
+    names_other_memory,
     value_in,
 )
 from graphlint.analysis.values import (
@@ -30,6 +31,7 @@ from graphlint.analysis.values import (
     Change,
     Const,
     Host,
+    Mapping,
     Obj,
     Sequence_,
     Tensor,
@@ -39,6 +41,7 @@ from graphlint.analysis.values import (
     alternatives,
     change_of,
     identity_of,
+    join_all,
     tensors_in,
 )
 
@@ -187,6 +190,31 @@ def replay(m: Machine, graph: Obj, place: Place) -> None:
 
 
 def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
+    if read.key == Mapping.ANY and (changed := _all_replaced(m, record, read)) is not None:
+        return changed
+    return _compare_cell(m, record, read) or _overwritten(m, record, read)
+
+
+def _all_replaced(m: Machine, record: Capture, read: Read) -> Changed | None:
+    """A read by an unknown key: nothing that it may have found is still in the mapping."""
+    assert isinstance(read.owner, Mapping)
+    now = join_all(value for _, value in read.owner.entries())
+    _, certainly = names_other_memory(read.value, now)
+    writes = [w for key in read.fields for w in writes_since(m, record, (id(read.fields), key))]
+    return Changed(read, now, writes, False) if certainly and writes else None
+
+
+def _overwritten(m: Machine, record: Capture, read: Read) -> Changed | None:
+    """A store by an unknown key may have replaced what captured code found in a mapping."""
+    if not isinstance(read.owner, Mapping):
+        return None
+    for write in writes_since(m, record, (id(read.fields), Mapping.ANY)):
+        if names_other_memory(read.value, write.value)[0]:
+            return Changed(read, write.value, [write], False)
+    return None
+
+
+def _compare_cell(m: Machine, record: Capture, read: Read) -> Changed | None:
     now = value_in(read.fields, read.key)
     if now is None or now is read.value:
         return None

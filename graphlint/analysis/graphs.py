@@ -23,6 +23,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     identity_of,
+    join_all,
 )
 from graphlint.finding import Hop
 
@@ -177,10 +178,18 @@ def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, 
     pairs = []
     for read in record.reads.values():
         if read.fields is one.fields:
-            now = value_in(other.fields, read.key) or value_in(other.fields, Mapping.REST)
+            now = value_in(other.fields, read.key) or _by_unknown_key(other, read.key)
             if now is not None:
                 pairs.append((read.value, now))
     return pairs
+
+
+def _by_unknown_key(owner: Obj | Mapping | Sequence_, key: Any) -> Value | None:
+    """What a mapping may hold under a key, where the key or those of the mapping are not known."""
+    if not isinstance(owner, Mapping) or not owner.fields:
+        return None
+    known = key != Mapping.ANY and all(isinstance(name, Const) for name, _ in owner.entries())
+    return None if known else join_all(value for _, value in owner.entries())
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,10 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
         return m.refresh(m.tainted(owner.fields, identity, value, place, owner, _key_text(index)), place)
     if conditions.contains(owner, index) is False:
         lazies.note_absent(m, owner.fields, identity)
+    if owner.fields:
+        held = join_all(value for _, value in owner.entries())
+        for key in (Mapping.ANY,) if identity is None else (Mapping.ANY, identity):
+            m.note_read(owner.fields, key, held, place, owner, _key_text(index))
     values = [m.refresh(value, place) for _, value in owner.entries()]
     if owner.factory is not None and not values:
         made = functions.call_value(m, owner.factory, node, frame)
@@ -287,12 +291,15 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
         identity = identity_of(index)
         if place is not None:
             lazies.note_filled(m, owner, owner.fields, identity, value, place)
+            note_overwritten(m, owner, index, value, place)
         if identity is not None:
             _put(m, owner, identity, index, value, place)
             return
         old = owner.fields.get(Mapping.REST)
         joined = value if old is None else join(old[1], value)
         m.heap.write(owner.fields, Mapping.REST, (index, joined))
+        if place is not None:
+            m.log_write(owner.fields, Mapping.REST, value, place)
         return
     orders.forget(m, owner)
     items = list(owner.items)
@@ -304,6 +311,13 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
     else:
         rest = owner.rest
         m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))
+
+
+def note_overwritten(m: Machine, owner: Mapping, key: Value, value: Value, place: Place) -> None:
+    """A store under a name that comes with the data may be one under any name that is there."""
+    is_name = isinstance(key, Unknown) or (isinstance(key, Host) and key.kind in ("str", "any"))
+    if is_name and owner.fields and not m.captures and not m.frame.conditions:
+        m.log_write(owner.fields, Mapping.ANY, value, place)
 
 
 def _put(

@@ -257,11 +257,15 @@ class SliceValue(Value):
 
 
 class Mapping(Value):
-    """A dict: `fields` maps key identities to `(key, value)`; `("rest",)` joins unknown keys."""
+    """A dict: `fields` maps key identities to `(key, value)`; `("rest",)` joins unknown keys.
+
+    `("any",)` is never in `fields`: it is the cell of reads and writes by a key that is not known.
+    """
 
     __slots__ = ("factory", "fields", "serial", "site")
 
     REST = ("rest",)
+    ANY = ("any",)
 
     def __init__(self, site: Place | None = None, factory: Value | None = None) -> None:
         self.fields: Fields = {}

@@ -251,7 +251,9 @@ def _defaultdict(call: Call) -> Value:
 def update(call: Call, made: Mapping, source: Value) -> None:
     if isinstance(source, Mapping):
         for key, entry in source.fields.items():
+            indexing.note_overwritten(call.m, made, entry[0], entry[1], call.place)
             call.m.heap.write(made.fields, key, entry)
+            call.m.log_write(made.fields, key, entry[1], call.place)
         return
     known, rest = loops.elements_of(call.m, source)
     for pair in (*known, *([rest] if rest is not None else [])):
