@@ -17,6 +17,11 @@ class Engine:
         return self.model(self.batch.tokens, self.cache, self.batch.lengths)
 
     def capture(self) -> None:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self.run_model()
+        torch.cuda.current_stream().wait_stream(side)
         with torch.cuda.graph(self.graph):
             self.logits = self.run_model()
 
