@@ -56,7 +56,7 @@ class Machine:
     """Runs scenarios over a project and tells `listener` about every event."""
 
     MAX_DEPTH = 48
-    STEPS_PER_SCENARIO = 150_000
+    STEPS_PER_SCENARIO = 60_000
     VISITS = 6
     RECURSION = 6
 
