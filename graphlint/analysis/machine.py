@@ -56,11 +56,12 @@ class Machine:
     """Runs scenarios over a project and tells `listener` about every event."""
 
     MAX_DEPTH = 48
-    STEPS_PER_SCENARIO = 60_000
     VISITS = 6
     RECURSION = 6
 
-    def __init__(self, project: Project, config: Config, listener: Callable[[Event], None]) -> None:
+    def __init__(
+        self, project: Project, config: Config, listener: Callable[[Event], None], steps: int
+    ) -> None:
         self.project = project
         self.config = config
         self.listener = listener
@@ -106,7 +107,7 @@ class Machine:
         self.script = False
         self.clock = 0
         self.steps = 0
-        self.limit = self.STEPS_PER_SCENARIO
+        self.limit = steps
         self.meta_read = False
         self.step = 0
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from graphlint.facts.project import Project
 
 
+# What one root may cost, in expressions evaluated.
+STEPS = 60_000
+STEPS_OF_CALLERS = 25_000
 # How many definitions in other files are run for a unit: more where they decide what is captured.
 CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
@@ -59,8 +62,8 @@ def _run_roots(project: Project, config: Config, module: ModuleFile, result: Uni
     rulebook = Rulebook(config)
     captures: list[Capture] = []
 
-    def run(root: roots.Root) -> None:
-        machine = Machine(project, config, rulebook.listen)
+    def run(root: roots.Root, steps: int) -> None:
+        machine = Machine(project, config, rulebook.listen, steps)
         rulebook.begin(machine)
         with contained(result.problems, root.module.display):
             with contextlib.suppress(Exhausted):
@@ -70,10 +73,10 @@ def _run_roots(project: Project, config: Config, module: ModuleFile, result: Uni
 
     own = roots.roots_of(module)
     for root in own:
-        run(root)
+        run(root, STEPS)
     most = CALLERS_OF_OPEN_REGIONS if _depends_on_callers(captures) else CALLERS
     for root in roots.callers_of(project, module, own, most):
-        run(root)
+        run(root, STEPS_OF_CALLERS)
     result.findings = rulebook.findings()
     result.regions = reports.regions_of(captures)
 
