@@ -112,13 +112,19 @@ def enter(m: Machine, value: Value, place: Place, frame: Frame) -> tuple[Value, 
 def _enter_project(m: Machine, value: Obj, place: Place, frame: Frame) -> tuple[Value, Exit]:
     entering = attributes.get(m, value, "__enter__", place.node, frame)
     entered: Value = value
+    before = len(m.captures)
     if _is_followed(entering):
         entered = calls.call(m, entering, Arguments(), place.node, frame, place)
+
+    opened = m.captures[before:]  # left open where `__exit__` could not be followed: it ends them
 
     def leave() -> None:
         leaving = attributes.get(m, value, "__exit__", place.node, frame)
         if _is_followed(leaving):
             calls.call(m, leaving, Arguments([NONE, NONE, NONE]), place.node, frame, place)
+        for capture in opened:
+            if any(each is capture for each in m.captures):
+                captures.end(m, place)
 
     return entered, leave
 

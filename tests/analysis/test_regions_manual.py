@@ -292,3 +292,33 @@ class Recording:
         self.graph.capture_end()
 """
     )
+
+
+def test_a_context_class_whose_exit_cannot_be_followed() -> None:
+    check_marked_rules(
+        """
+import torch
+
+from driver import finish
+
+
+class Recording:
+    def __init__(self):
+        self.graph = torch.cuda.CUDAGraph()
+
+    def __enter__(self):
+        self.graph.capture_begin()
+        return self
+
+    def __exit__(self, *error):
+        finish(self.graph)
+
+
+def record():
+    x = torch.zeros(4, device="cuda")
+    with Recording():
+        x.sum().item()  # expect: CG302
+    torch.cuda.synchronize()  # ok: CG301
+    x.sum().item()  # ok: CG302
+"""
+    )
