@@ -38,11 +38,19 @@ class FrozenScalar(Rule):
         if event.written is not None and any(key == MODE for _, key in event.use.cells):
             yield self._other_mode(event, event.written)
             return
+        if event.written is not None and event.use.use == "learning-rate":
+            yield self._no_effect(event, event.written)
         how = USES.get(event.use.use, "is used")
         message = f"a host value that changes between replays {how}, and replays keep the captured one"
         if event.written is not None:
             message += f" (it is written at {event.written.path}:{event.written.line})"
         yield Report(event.place, message, help=HELP)
+
+    def _no_effect(self, event: FrozenUse, change: Place) -> Report:
+        """A rate is wrong in two places: where it is recorded, and where a schedule believes to change it."""
+        message = "the captured optimizer step does not see this change of its learning rate"
+        chain = (*event.use.chain, change.hop)
+        return Report(change, message, level=Level.WARNING, chain=chain, help=HELP)
 
     def _other_mode(self, event: FrozenUse, switch: Place) -> Report:
         message = "the mode is switched here, but the graph replayed next was captured in the other one"

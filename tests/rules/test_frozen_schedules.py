@@ -45,9 +45,10 @@ def main(batches):
     for batch in batches:
         x.copy_(batch)
         graph.replay()
-        schedule.step()
+        schedule.step(){change}
 """
 
+MARK = "  # expect: CG402"
 SCHEDULES = [
     "OneCycleLR(optimizer, max_lr=0.1, total_steps=100)",
     "lr_scheduler.LambdaLR(optimizer, lambda step: 0.9**step)",
@@ -59,10 +60,10 @@ SCHEDULES = [
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_rate_that_is_a_number_stays_in_the_graph(schedule: str) -> None:
-    check_marks(PROGRAM.format(rate="1e-3", schedule=schedule, mark="  # expect: CG402"))
+    check_marks(PROGRAM.format(rate="1e-3", schedule=schedule, mark=MARK, change=MARK))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_rate_on_the_device_is_filled_in_place(schedule: str) -> None:
     rate = 'torch.tensor(1e-3, device="cuda")'
-    check_marks(PROGRAM.format(rate=rate, schedule=schedule, mark=""))
+    check_marks(PROGRAM.format(rate=rate, schedule=schedule, mark="", change=""))
