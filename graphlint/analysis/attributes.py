@@ -141,7 +141,10 @@ def _of_module(m: Machine, owner: Module, name: str, place: Place) -> Value:
     value = names.module_attribute(m, owner.file, name)
     if value is None:
         found = m.project.submodule(owner.file.name, name)
-        return Module(found) if found is not None else Unknown(f"`{name}` of module {owner.file.name}")
+        if found is not None:
+            return Module(found)
+        computed = names.computed_attribute(m, owner.file, name)
+        return computed or Unknown(f"`{name}` of module {owner.file.name}")
     if m.captures:
         env = m.env_of(owner.file)
         m.note_read(env.fields, name, value, place, None, name)

@@ -97,7 +97,7 @@ def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> Value:
             env = env.parent  # methods do not see the names of the class around them
         info = m.classes[id(node)] = ClassInfo(node, frame.module, env, qualname)
         for base in node.bases:
-            _add_base(m, info, expressions.evaluate(m, _unsubscripted(base), frame))
+            add_base(info, expressions.evaluate(m, _unsubscripted(base), frame))
         _tell_base(m, info, frame)
     return _decorated_class(m, Class(info), node, frame)
 
@@ -128,7 +128,8 @@ def _unsubscripted(base: ast.expr) -> ast.expr:
     return base.value if isinstance(base, ast.Subscript) else base
 
 
-def _add_base(m: Machine, info: ClassInfo, base: Value) -> None:
+def add_base(info: ClassInfo, base: Value) -> None:
+    """Note what an expression among the bases of a class turned out to be."""
     for part in alternatives(base):
         if isinstance(part, Class):
             info.add_base(part.info)

@@ -17,6 +17,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
+    Const,
     Env,
     External,
     Module,
@@ -259,7 +260,28 @@ def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Val
     value = module_attribute(m, found, name)
     if value is not None:
         return value
-    return Module(submodule) if submodule is not None else Unknown(f"`{name}` not found in {origin}")
+    if submodule is not None:
+        return Module(submodule)
+    return computed_attribute(m, found, name) or Unknown(f"`{name}` not found in {origin}")
+
+
+def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
+    """What a module's own `__getattr__` gives for a name that it does not bind; None without one."""
+    if "__getattr__" not in module.bindings or name.startswith("__"):
+        return None
+    getter = module_attribute(m, module, "__getattr__")
+    key = (id(module), name)
+    if getter is None or key in m.evaluating:
+        return None
+    m.evaluating.add(key)
+    frame = Frame(module, m.env_of(module), "<module>")
+    m.frames.append(frame)
+    try:
+        with m.before_everything():
+            return functions.call_value(m, getter, module.tree.body[0], frame, Const(name))
+    finally:
+        m.frames.pop()
+        m.evaluating.discard(key)
 
 
 def _external(m: Machine, dotted: str) -> Value:

@@ -495,6 +495,8 @@ def instance_of_tested(m: Machine, node: ast.Call, wanted: tuple[Value, ...], fr
 @model("builtins.type")
 def _type(call: Call) -> Value:
     value = call.get(0, "object")
+    if len(call.args) == 3:
+        return _made_class(call)
     if isinstance(value, Obj) and isinstance(value.cls, ClassInfo):
         return Class(value.cls)
     return (
@@ -502,6 +504,18 @@ def _type(call: Call) -> Value:
         if value is not None and _python_type(value)
         else Unknown("type")
     )
+
+
+def _made_class(call: Call) -> Value:
+    """`type(name, bases, members)`: a class without a text of its own."""
+    name = call.text(0, "name", "type")
+    node = ast.ClassDef(name=name, bases=[], keywords=[], body=[], decorator_list=[])
+    info = ClassInfo(ast.copy_location(node, call.node), call.frame.module, None, name)
+    for base in loops.elements_of(call.m, call.args[1])[0]:
+        functions.add_base(info, base)
+    if isinstance(call.args[2], Mapping):
+        info.values.update({str(k.value): v for k, v in call.args[2].entries() if isinstance(k, Const)})
+    return Class(info)
 
 
 @model("builtins.callable")
