@@ -22,6 +22,7 @@ from graphlint.analysis.graphs import (
     holds_other_memory,
     is_other_number,
     names_other_memory,
+    share_memory,
     value_in,
 )
 from graphlint.analysis.values import (
@@ -187,6 +188,17 @@ def replay(m: Machine, graph: Obj, place: Place) -> None:
     changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
     _frozen_uses(m, record, place)
+    _overwrite_pool(m, record, place)
+
+
+def _overwrite_pool(m: Machine, record: Capture, place: Place) -> None:
+    """The temporaries of a graph lie where graphs captured later into its pool have put their outputs."""
+    for other in m.finished:
+        if other.graph is None or other.graph is record.graph or other.clock <= record.clock:
+            continue
+        if share_memory(record, other) and other.graph.fields.get("record") is other:
+            mark = (other.graph.fields.get("stamp", 0), m.step, place)
+            m.heap.write(other.graph.fields, "overwritten", mark)
 
 
 def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:

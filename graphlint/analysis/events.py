@@ -93,6 +93,15 @@ class StaleRead(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class PoolOverwritten(Event):
+    """An output is read after a replay of a graph of the same pool that was captured before the output's."""
+
+    tensor: Tensor
+    graph: Obj
+    replayed: Place
+
+
+@dataclass(slots=True, kw_only=True)
 class Returned(Event):
     """A function that replays a graph gives the caller aliases of the graph's output."""
 

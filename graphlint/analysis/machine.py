@@ -305,6 +305,7 @@ class Machine:
     def check_stale(self, value: Tensor, place: Place) -> None:
         """Tell of a read through an alias that was taken before the graph's last replay."""
         outputs.check(self, value, place)
+        outputs.check_pool(self, value, place)
 
     # compiled code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis.events import StaleRead
+from graphlint.analysis.events import PoolOverwritten, StaleRead
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Obj, Tensor
 
@@ -60,6 +60,17 @@ def check(m: Machine, value: Tensor, place: Place) -> None:
         epoch.undecided.append(event)
     else:
         m.emit(event)
+
+
+def check_pool(m: Machine, value: Tensor, place: Place) -> None:
+    """Tell of a read of an output that a replay of another graph of its pool may have overwritten."""
+    graph = value.storage.graph
+    mark = graph.fields.get("overwritten") if graph is not None else None
+    if graph is None or not isinstance(mark, tuple) or not 0 < value.stamp == graph.fields.get("stamp"):
+        return
+    stamp, step, replayed = mark
+    if stamp == value.stamp and step == m.step:
+        m.emit(PoolOverwritten(place=place, tensor=value, graph=graph, replayed=replayed))
 
 
 def _epoch(m: Machine, value: Tensor, stamp: int, place: Place) -> Epoch:

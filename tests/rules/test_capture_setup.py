@@ -19,7 +19,7 @@ def build(net, log):
             y = {body}
     except {kind}:  # {mark}: CG508
         {handler}
-    return graph, y
+    return graph, x, y
 """
 
 

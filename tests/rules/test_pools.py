@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 LOOP = """
 import torch
@@ -75,3 +75,38 @@ def test_a_pool_is_given_to_captures_on_one_stream() -> None:
 def test_a_stream_that_is_not_known_is_silent() -> None:
     setup = "pool = torch.cuda.graph_pool_handle()"
     check_marks(loop("  # ok: CG605", ", pool=pool, stream=net.stream", setup))
+
+
+TWO = """
+import torch
+
+def build(x: torch.Tensor):
+    {pools}
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first{one}):
+        a = torch.tanh(x * 2)
+    with torch.cuda.graph(second{two}):
+        b = torch.tanh(x * 3)
+    {replays}
+    return (a if x is None else 0) + {read}  # {mark}: CG604
+"""
+SHARED = {"pools": "pool = torch.cuda.graph_pool_handle()", "one": ", pool=pool", "two": ", pool=pool"}
+FIRST_POOL = {"pools": "pass", "one": "", "two": ", pool=first.pool()"}
+SEPARATE = {"pools": "pass", "one": "", "two": ""}
+
+
+@pytest.mark.parametrize(
+    ("pools", "replays", "read", "mark"),
+    [
+        (SHARED, "second.replay(); first.replay()", "b.sum()", "expect"),
+        (FIRST_POOL, "second.replay(); first.replay()", "b.sum()", "expect"),
+        (SEPARATE, "second.replay(); first.replay()", "b.sum()", "ok"),
+        (SHARED, "first.replay(); second.replay()", "b.sum()", "ok"),
+        (SHARED, "first.replay(); second.replay()", "a.sum()", "ok"),
+        (SHARED, "second.replay(); kept = b.clone(); first.replay()", "kept.sum()", "ok"),
+    ],
+)
+def test_outputs_after_a_replay_of_another_graph(
+    pools: dict[str, str], replays: str, read: str, mark: str
+) -> None:
+    check_marked_rules(TWO.format(**pools, replays=replays, read=read, mark=mark))
