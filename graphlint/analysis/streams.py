@@ -32,11 +32,6 @@ def is_outside(m: Machine, capture: Capture, stream: Obj) -> bool:
     return capture.stream is m.capture_stream and "given-stream-forked" not in capture.facts
 
 
-def is_known(stream: Obj) -> bool:
-    """Whether the program shows which stream this is."""
-    return stream.label in ("own", "default", "capture")
-
-
 def belongs(capture: Capture, stream: Obj) -> bool:
     """Whether a stream takes part in the capture."""
     return stream is capture.stream or stream.serial in capture.forked
