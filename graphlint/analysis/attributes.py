@@ -450,7 +450,10 @@ def note_kept(m: Machine, value: Value, place: Place | None) -> None:
     """An output alias is kept in a place that outlives the statement."""
     if m.captures or place is None:
         return
-    for tensor in tensors_in(value, 2):
+    parts = [value]
+    if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.is_plain_record:
+        parts = [part for part in value.fields.values() if isinstance(part, Value)]
+    for tensor in (tensor for part in parts for tensor in tensors_in(part, 2)):
         if tensor.stamp and tensor.kept is None:
             tensor.kept = place
 

@@ -122,6 +122,11 @@ class ClassInfo:
         return any(name.rpartition(".")[2] in mixed for name in self.externals())
 
     @property
+    def is_plain_record(self) -> bool:
+        """Whether instances are data alone, without methods that could change them."""
+        return self.is_record and not any(info.methods for info in self.mro())
+
+    @property
     def is_record(self) -> bool:
         """Whether the constructor is made from annotated fields (dataclass, NamedTuple, pydantic)."""
         names = [name.rpartition(".")[2] for info in self.mro() for name in info.external_bases]

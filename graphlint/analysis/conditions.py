@@ -177,6 +177,25 @@ def _mapping_contains(where: Mapping, item: Value, identity: object) -> bool | N
     return False if _streams_differ(identity, where) else None
 
 
+def is_seen_size(where: Value, item: Value) -> bool:
+    """Whether a size is looked for among sizes of the same kind: warm-up has had those that are captured."""
+    kind = _size_kind(identity_of(item))
+    return (
+        kind is not None and isinstance(where, Mapping) and any(_size_kind(k) == kind for k in where.fields)
+    )
+
+
+def _size_kind(identity: object) -> object:
+    """Which dimension of some tensor an identity speaks of; tuples of such by their parts."""
+    match identity:
+        case ("host", ("size", _, dimension)):
+            return ("size", dimension)
+        case ("tuple", tuple(parts)):
+            kinds = [_size_kind(part) or part for part in parts]
+            return tuple(kinds) if any(_size_kind(part) for part in parts) else None
+    return None
+
+
 def _streams_differ(identity: object, where: Mapping) -> bool:
     """Whether keys differ only because each names another stream."""
     return all("stream" in repr(key) and "stream" in repr(identity) for key in where.fields)

@@ -305,6 +305,8 @@ def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Val
     found = conditions.contains(where, item)
     if found is False and isinstance(where, Mapping):
         lazies.note_absent(m, where.fields, identity_of(item))
+    if found is None and m.captures and conditions.is_seen_size(where, item):
+        found = True
     if found is None:
         return derived("in", item, where, kind="bool")
     return Const(found is wanted, cells_of(item))

@@ -300,7 +300,19 @@ class Machine:
             for key, (name, part) in value.fields.items():
                 copy.fields[key] = (name, self.refresh(part, place))
             return copy
+        if isinstance(value, Obj) and not isinstance(value.cls, str) and value.cls.is_plain_record:
+            return self._record_of_outputs(value, place)
         return value
+
+    def _record_of_outputs(self, value: Obj, place: Place) -> Obj:
+        """A record whose fields are outputs is read like a tuple of them: one for each replay."""
+        parts = [part for part in value.fields.values() if isinstance(part, Value)]
+        if self.captures or not _holds_output(parts):
+            return value
+        copy = Obj(value.cls, value.site, value.label)
+        for name, part in value.fields.items():
+            copy.fields[name] = self.refresh(part, place) if isinstance(part, Value) else part
+        return copy
 
     def check_stale(self, value: Tensor, place: Place) -> None:
         """Tell of a read through an alias that was taken before the graph's last replay."""

@@ -121,7 +121,7 @@ def _result(call: Call) -> Value:
     return Unknown("result of another thread")
 
 
-@model("threading.Event.wait", "queue.Queue.get")
+@model("threading.Event.wait")
 def _wait(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("thread")))
     return Unknown("result of another thread")
