@@ -167,6 +167,14 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     return capture
 
 
+def abandon(m: Machine, depth: int) -> None:
+    """Leave captures that stay open: what is run next is no part of them."""
+    while len(m.captures) > depth:
+        m.finished.append(m.captures.pop())
+        if m.streams:
+            m.streams.pop()
+
+
 def _remember_filled(m: Machine, capture: Capture) -> None:
     """Cells that hold tensors of the graph's pool now: eager code expects replays to refresh them."""
     for cell, write in capture.written.items():

@@ -14,7 +14,7 @@ from graphlint.analysis import calls, captures, functions, generators, statement
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.roles import is_recapture, methods_of, roles_of
+from graphlint.analysis.roles import closes, is_recapture, methods_of, roles_of
 from graphlint.analysis.roots import Root, text_of
 from graphlint.analysis.values import (
     Change,
@@ -197,10 +197,21 @@ def capture_given(m: Machine, owner: Obj) -> None:
     if text_of(owner.cls.node).captures and len(m.frames) < m.MAX_DEPTH // 2:
         frame = functions.top_frame(m, owner.cls)
         m.frames.append(frame)
+        depth = len(m.captures)
         try:
             _prepare_and_capture(m, owner, frame, owner.cls.node)
+            _close_again(m, owner, frame, depth)
         finally:
             m.frames.pop()
+
+
+def _close_again(m: Machine, owner: Obj, frame: Frame, depth: int) -> None:
+    """End what a method of a given instance has begun to capture: the root's own code is no part of it."""
+    assert isinstance(owner.cls, ClassInfo)
+    for name in roles_of(m, owner).step:
+        if len(m.captures) > depth and closes(owner, [name]):
+            _call(m, owner, name, Change.CONFIG, frame, owner.cls.node)
+    captures.abandon(m, depth)
 
 
 def _prepare_and_capture(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
@@ -249,12 +260,16 @@ def _steps(
     same_key: bool = False,
 ) -> None:
     """Call methods one after another; with `same_key` the first call's graph is chosen again."""
-    for name in names:
+    depth = len(m.captures)
+    for index, name in enumerate(names):
+        if not closes(owner, names[index:]):
+            captures.abandon(m, depth)
         m.step += 1
         result = _call(m, owner, name, Change.CHANGING, frame, node, given, same_key=same_key)
         for part in alternatives(result):
             if isinstance(part, Function) and part.env is not None:
                 calls.call(m, part, _arguments(m, part, Change.CHANGING), node, frame)
+    captures.abandon(m, depth)
 
 
 def _call(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,9 @@ from graphlint.analysis.values import Const, Obj
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
+
+
+CLOSING = frozenset({"capture_end", "end_capture", "cudaStreamEndCapture"})
 
 
 def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
@@ -88,6 +91,13 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
     _move_warmups(roles, methods)
     roles.only_prepare = [name for name in roles.prepare if _comes_first(name, methods, wanted)]
     return roles
+
+
+def closes(owner: Obj, names: Iterable[str]) -> bool:
+    """Whether one of these methods ends a capture that another one has begun."""
+    assert isinstance(owner.cls, ClassInfo)
+    methods = methods_of(owner.cls)
+    return any(_text(methods, reached).names & CLOSING for name in names for reached in _reach(methods, name))
 
 
 def _comes_first(name: str, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]) -> bool:
