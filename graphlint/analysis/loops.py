@@ -286,6 +286,9 @@ def comprehension(
         open_ended = _generate(m, node, 0, inner, items, made, source)
     finally:
         m.frames.pop()
+    if isinstance(node, (ast.ListComp, ast.SetComp)):
+        for item in items:
+            attributes.note_kept(m, item, frame.place(node.elt))
     if made is not None:
         return made
     kind = "set" if isinstance(node, ast.SetComp) else "list"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import PoolOverwritten, StaleRead
-from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Obj, Tensor
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.values import Obj, Tensor, Value, tensors_in
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -53,7 +54,9 @@ def check(m: Machine, value: Tensor, place: Place) -> None:
     stamp = graph.fields.get("stamp", 0) if graph is not None else 0
     if graph is None or not 0 < value.stamp < stamp:
         return
-    event = StaleRead(place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept)
+    event = StaleRead(
+        place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept or value.received
+    )
     epoch = _epoch(m, value, stamp, place)
     taken_for_it = value.kept is None and _is_above_the_replay(graph, event.taken)
     if taken_for_it and not epoch.fresh:
@@ -71,6 +74,16 @@ def check_pool(m: Machine, value: Tensor, place: Place) -> None:
     stamp, step, replayed = mark
     if stamp == value.stamp and step == m.step:
         m.emit(PoolOverwritten(place=place, tensor=value, graph=graph, replayed=replayed))
+
+
+def note_received(m: Machine, value: Value, frame: Frame) -> None:
+    """A function returns outputs: whoever calls it has them from the call on."""
+    call = frame.call
+    if m.captures or call is None or not isinstance(call.node, ast.Call):
+        return
+    for tensor in tensors_in(value, 2):
+        if tensor.stamp:
+            tensor.received = call
 
 
 def _epoch(m: Machine, value: Tensor, stamp: int, place: Place) -> Epoch:

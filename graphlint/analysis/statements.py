@@ -16,6 +16,7 @@ from graphlint.analysis import (
     loops,
     matching,
     names,
+    outputs,
     roots,
 )
 from graphlint.analysis.events import CaptureGuarded, Returned
@@ -224,6 +225,7 @@ def _return(m: Machine, node: ast.Return, frame: Frame) -> None:
     if not m.captures:
         _announce_return(m, node, value, frame)
     frame.returned.append(value)
+    outputs.note_received(m, value, frame)
     functions.leave(m, frame)
 
 

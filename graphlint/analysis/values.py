@@ -148,7 +148,7 @@ class Tensor(Value):
     count of the storage's graph when this alias was taken.
     """
 
-    __slots__ = ("kept", "kind", "ndim", "parameter", "shape", "stamp", "storage", "taken")
+    __slots__ = ("kept", "kind", "ndim", "parameter", "received", "shape", "stamp", "storage", "taken")
 
     def __init__(
         self,
@@ -167,6 +167,7 @@ class Tensor(Value):
         self.stamp = stamp
         self.taken = taken
         self.kept: Place | None = None
+        self.received: Place | None = None
         self.parameter = parameter
         self.shape = shape
 
@@ -180,6 +181,7 @@ class Tensor(Value):
 
     def alias(self, kind: str | None = None, ndim: int | None = None) -> Tensor:
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
+        made.received = self.received
         return made
 
     def __repr__(self) -> str:
