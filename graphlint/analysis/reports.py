@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from graphlint.analysis import graphs
+from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
+from graphlint.analysis.roots import Root, text_of
 from graphlint.regions import CapturedFunction, RegionReport, Unresolved
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
 
 
 def regions_of(captures: Iterable[Capture]) -> list[RegionReport]:
@@ -25,6 +32,20 @@ def regions_of(captures: Iterable[Capture]) -> list[RegionReport]:
         RegionReport(path, line, kind, tuple(sorted(captured.values())), tuple(sorted(unresolved)))
         for (path, line, kind), (captured, unresolved) in sorted(merged.items())
     ]
+
+
+def unfinished(m: Machine, root: Root) -> list[Capture]:
+    """The captures of a root whose budget is spent: each says that it may reach more.
+
+    A root that captures and did not come so far stands for a region of its own.
+    """
+    place = Place(root.module, root.node, root.qualname)
+    note = graphs.Unresolved(place, root.qualname, "not run to its end: the budget of this root is spent")
+    if not (m.finished or m.captures) and text_of(root.node).captures:
+        m.finished.append(Capture("not run to its end", place, (), None))
+    for capture in [*m.finished, *m.captures]:
+        capture.unresolved.append(note)
+    return m.finished
 
 
 def merged(regions: Iterable[RegionReport]) -> list[RegionReport]:

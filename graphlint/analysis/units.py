@@ -7,7 +7,6 @@ order and the number of processes.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,11 +64,14 @@ def _run_roots(project: Project, config: Config, module: ModuleFile, result: Uni
     def run(root: roots.Root, steps: int) -> None:
         machine = Machine(project, config, rulebook.listen, steps)
         rulebook.begin(machine)
+        reached = machine.finished
         with contained(result.problems, root.module.display):
-            with contextlib.suppress(Exhausted):
+            try:
                 lifecycle.run(machine, root)
+            except Exhausted:
+                reached = reports.unfinished(machine, root)
             rulebook.finish()
-        captures.extend([*machine.finished, *machine.captures])
+        captures.extend([*reached, *machine.captures])
 
     own = roots.roots_of(module)
     for root in own:

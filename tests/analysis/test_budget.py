@@ -1,0 +1,31 @@
+"""A root that is too large to be run to its end is said, not hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphlint.analysis import units
+from tests.programs import regions
+
+PROGRAM = """
+import torch
+
+def capture(x: torch.Tensor):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x + 1
+    for _ in range(60):
+        x = x * 2 + y * 3
+    return graph, x
+"""
+
+
+@pytest.mark.parametrize("steps", [8, 24])
+def test_a_spent_budget_is_an_unresolved_entry(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "STEPS", steps)
+    reasons = [each.reason for region in regions(PROGRAM) for each in region.unresolved]
+    assert any("budget" in reason for reason in reasons)
+
+
+def test_a_root_that_comes_to_its_end_has_none() -> None:
+    assert [each for region in regions(PROGRAM) for each in region.unresolved] == []
