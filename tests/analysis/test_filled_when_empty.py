@@ -48,3 +48,31 @@ def test_a_field_filled_under_an_is_none_test_is_not_rebound() -> None:
 def test_a_field_that_was_emptied_after_the_capture_is_rebound() -> None:
     mark = "  # expect: CG101"
     check_marks(PROGRAM.format(mark=mark, between="bench.drafter = None  # expect: CG101"))
+
+
+def test_asking_whether_a_changing_number_is_there_freezes_nothing() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Step:
+            def __init__(self):
+                self.x = torch.zeros(8, device="cuda")
+                self.graph = None
+
+            def body(self, count):
+                if count is not None:
+                    self.x.mul_(2)
+
+            def run(self, count):
+                if self.graph is None:
+                    self.graph = torch.cuda.CUDAGraph()
+                    with torch.cuda.graph(self.graph):
+                        self.body(count)
+                self.graph.replay()
+
+        def serve(step: Step, counts: list[int]):
+            for count in counts:
+                step.run(count)
+        """
+    )
