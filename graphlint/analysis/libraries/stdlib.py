@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphlint.analysis import calls, contexts, expressions, generators, lazies, lifetimes, loops, suspension
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
+from graphlint.analysis.heap import MISSING
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -110,15 +111,20 @@ def _cache(call: Call) -> Value:
     if call.args and isinstance(call.args[0], Function):
         return _cached(call, call.args[0])
     made = Obj("cache-decorator", call.place)
+    made.fields["most"] = call.get(0, "maxsize") or NONE
     return made
 
 
 @model("cache-decorator.__call__")
 def _apply_cache(call: Call) -> Value:
-    return _cached(call, call.args[0]) if call.args else Unknown("cache")
+    if not call.args:
+        return Unknown("cache")
+    made = _cached(call, call.args[0])
+    made.fields["most"] = call.this.fields["most"]
+    return made
 
 
-def _cached(call: Call, function: Value) -> Value:
+def _cached(call: Call, function: Value) -> Obj:
     """One cache for each function, however often its decorator is looked at."""
     key = ("cached-function", _identity_of_function(function))
     made = call.m.memo.get(key)
@@ -152,7 +158,27 @@ def _call_cached(call: Call) -> Value:
     for tensor in tensors_in(value, 1):
         tensor.storage.owner = tensor.storage.owner or "cache"
     indexing.set_item(call.m, results, key, value, lazies.origin(value) or call.place)
+    _evict(call, results)
     return value
+
+
+def _evict(call: Call, results: Mapping) -> None:
+    """A full cache drops what it was asked for first; only keys that are known count."""
+    most = call.this.fields.get("most", NONE)
+    keys = list(results.fields)
+    if not isinstance(most, Const) or not isinstance(most.value, int) or len(keys) <= most.value:
+        return
+    if not all(_is_known(key) for key, _ in results.entries()):
+        return
+    dropped = Mapping(call.place)
+    for key in keys[: len(keys) - most.value]:
+        dropped.fields[key] = results.fields[key]
+        call.m.heap.write(results.fields, key, MISSING)
+    lifetimes.at_clear(call.m, dropped, call.place)
+
+
+def _is_known(key: Value) -> bool:
+    return isinstance(key, Sequence_) and all(isinstance(part, Const) for part in key.elements())
 
 
 @model("cached-function.cache_clear")

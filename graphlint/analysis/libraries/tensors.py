@@ -72,6 +72,7 @@ TENSOR_ONLY = frozenset(
     ]
 )
 NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
+SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})
 SHAPING = frozenset({"narrow", "expand", "reshape", "view", "repeat", "tile", "new_zeros", "new_empty"})
 HOST_RESULTS = {
     "host-bool": "bool",
@@ -497,7 +498,28 @@ def _fresh(call: Call, operation: operations.Operation, device: str | None, firs
     last = operation.name.rpartition(".")[2]
     if last in ("clone", "cpu", "numpy", "tolist", "copy"):
         made.storage.owner = "copy"
+    if last in SIZED and first is None:
+        made.shape = _known_shape(call, made)
     return made
+
+
+def _known_shape(call: Call, made: Tensor) -> tuple[Value, ...] | None:
+    """The sizes that a factory is given, where some are constants; the others are told by the tensor."""
+    size = call.args[0] if call.args else call.arguments.kwargs.get("size")
+    parts = size.items if isinstance(size, Sequence_) and size.rest is None else tuple(call.args)
+    if call.arguments.more is not None or not any(_is_size(part) for part in parts):
+        return None
+    if not all(isinstance(part, (Const, Host)) for part in parts):
+        return None
+    return tuple(part if _is_size(part) else _size(made, index) for index, part in enumerate(parts))
+
+
+def _is_size(part: Value) -> bool:
+    return isinstance(part, Const) and type(part.value) is int
+
+
+def _size(owner: Tensor, dimension: int) -> Host:
+    return Host("int", Change.SHAPE, ("size", owner.storage.serial, ("const", dimension)))
 
 
 def _rank_of(call: Call, operation: operations.Operation, first: Tensor | None) -> int | None:

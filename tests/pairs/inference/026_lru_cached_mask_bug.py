@@ -10,7 +10,7 @@ import torch.nn as nn
 
 @lru_cache(maxsize=1)
 def causal_mask(length: int) -> torch.Tensor:
-    return torch.full((length, length), float("-inf"), device="cuda").triu(1)  # HAZARD: stale-pointer
+    return torch.full((length, length), float("-inf"), device="cuda").triu(1)  # ALT: stale-pointer
 
 
 class CausalMix(nn.Module):
@@ -19,7 +19,7 @@ class CausalMix(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def mask(self, length: int) -> torch.Tensor:
-        return causal_mask(length)
+        return causal_mask(length)  # HAZARD: stale-pointer
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.proj(x)
