@@ -18,6 +18,7 @@ USES = {
     "slice": "bounds a slice in captured code",
     "index": "is an index in captured code",
     "loop": "bounds a loop in captured code",
+    "flag": "decides a branch in captured code",
     "branch": "decides a branch in captured code",
     "learning-rate": "is the learning rate of a captured optimizer step",
 }

@@ -281,17 +281,28 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
     """Host numbers in the graph whose cells have been given other values since."""
     reported: set[tuple[str, int, int]] = set()
     for use in record.host_uses:
-        if use.place.key in reported:
+        spot = _spot(use)
+        if spot in reported:
             continue
-        written = _written_cell(m, record, use) or _advanced_cell(m, record, use)
-        written = written or displaced.number(m, record, use)
+        written = _written_cell(m, record, use)
+        if use.use == "flag":
+            if written is None or change_of(written.value) is not Change.CHANGING:
+                continue  # programs turn flags around their captures; what a call brings is another matter
+        else:
+            written = written or _advanced_cell(m, record, use) or displaced.number(m, record, use)
         if written is not None or _is_left_behind(m, record, use):
-            reported.add(use.place.key)
+            reported.add(spot)
             event = FrozenUse(
                 place=use.place, chain=use.chain, capture=record, certainty=use.certainty, use=use
             )
             event.written = written.place if written is not None else None
             m.emit(event)
+
+
+def _spot(use: HostUse) -> tuple[str, int, int]:
+    """What one report stands for: a test is one, however many of its operands are frozen."""
+    path, line, column = use.place.key
+    return (path, line, -1 if use.use in ("branch", "flag") else column)
 
 
 def keys_of(record: Capture) -> set[object]:

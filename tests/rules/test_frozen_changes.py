@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs import check_marks
+from tests.programs import check_marks, findings
 
 PROGRAM = """
 import torch
@@ -134,5 +134,59 @@ class Example:
     def step(self):
         self.by = self.by * 2.0
         wp.capture_launch(self.graph)
+"""
+    )
+
+
+def test_a_test_is_one_finding() -> None:
+    found = findings(
+        """
+import torch
+
+class Step:
+    def __init__(self, x):
+        self.x = x
+        self.fast = self.deep = False
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.body()
+
+    def body(self):
+        if not self.fast and not self.deep:
+            return self.x * 2.0
+        return self.x * 3.0
+
+    def run(self, fast, deep):
+        self.fast, self.deep = fast, deep
+        self.graph.replay()
+        return self.y.clone()
+"""
+    )
+    assert [(each.code, each.span.line) for each in found if each.code == "CG402"] == [("CG402", 13)]
+
+
+def test_a_flag_that_the_program_turns_around_its_capture() -> None:
+    check_marks(
+        """
+import torch
+
+class Step:
+    def __init__(self, x):
+        self.x = x
+        self.recording = True
+        self.body()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.body()
+        self.recording = False
+
+    def body(self):
+        if self.recording:
+            return self.x * 2.0
+        return self.x * 3.0
+
+    def run(self):
+        self.graph.replay()
+        return self.y.clone()
 """
     )
