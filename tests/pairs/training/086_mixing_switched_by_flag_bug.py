@@ -2,7 +2,6 @@
 first call."""
 
 import torch
-from torch import nn
 
 
 class Pipeline:

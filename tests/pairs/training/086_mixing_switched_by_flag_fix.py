@@ -2,7 +2,6 @@
 in."""
 
 import torch
-from torch import nn
 
 
 class Pipeline:
