@@ -65,6 +65,10 @@ def _shown(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     return list(report_of(result, Level.WARNING, Confidence.LIKELY).findings)
 
 
+def _lines(finding: Finding) -> range:
+    return range(finding.span.line, max(finding.span.line, finding.span.end_line) + 1)
+
+
 def _fits(found: str, wanted: set[str]) -> bool:
     same = any(found in group and group & wanted for group in EXCHANGEABLE)
     return found in wanted or "other" in wanted or same
@@ -74,7 +78,7 @@ def _told_apart(bug: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     """What is wrong with the reports on a pair, if anything."""
     marks = _marks(bug.read_text(encoding="utf-8"))
     reports = _shown(bug, tmp_path, monkeypatch)
-    hits = [f for f in reports if f.span.line in marks and _fits(f.hazard, marks[f.span.line][1])]
+    hits = [f for f in reports for line in _lines(f) if line in marks and _fits(f.hazard, marks[line][1])]
     wrong = [] if hits else [f"missed; reported: {[(f.code, f.span.line) for f in reports]}"]
     fix = bug.with_name(bug.name.replace("_bug.py", "_fix.py"))
     return wrong + [

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     attributes,
     expressions,
     functions,
+    indexing,
     library,
     lifetimes,
     loops,
@@ -76,6 +77,8 @@ def evaluate_arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
         if keyword.arg is not None:
             arguments.kwargs[keyword.arg] = value
         else:
+            if isinstance(value, Mapping):
+                indexing.read_all(m, value, frame.place(keyword.value))
             _spread_keywords(arguments, value)
     return arguments
 

@@ -147,6 +147,13 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
     return join_all(values) if values else Unknown("item of an empty mapping")
 
 
+def read_all(m: Machine, owner: Mapping, place: Place) -> None:
+    """Every item of a mapping is read: spread into keywords, or iterated over."""
+    if m.captures:
+        for key, (name, value) in owner.fields.items():
+            m.note_read(owner.fields, key, value, place, owner, _key_text(name))
+
+
 def _key_text(index: Value) -> str:
     return repr(index.value) if isinstance(index, Const) else "key"
 

@@ -97,3 +97,40 @@ def test_everything_in_a_dict_is_allocated_again() -> None:
 def test_everything_in_a_dict_is_cleared_in_place() -> None:
     statement = "for block in self.cache.blocks.values():\n            block.zero_()"
     check_marks(CACHE.format(mark="", statement=statement))
+
+
+SPREAD = """\
+import torch
+
+class Runner:
+    def __init__(self, net: torch.nn.Module, ids: torch.Tensor):
+        self.net = net
+        self.static = {{"ids": ids.cuda(), "mask": torch.ones(8, device="cuda")}}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = {use}
+
+    def step(self, ids: torch.Tensor):
+        {statement}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "net(**self.static)",
+        "sum(self.static.values()) * 2",
+        "torch.stack([v for _, v in self.static.items()])",
+    ],
+)
+def test_a_dict_that_is_read_as_a_whole_is_replaced(use: str) -> None:
+    statement = "self.static = {'ids': ids.cuda(), 'mask': self.static['mask']}  # expect: CG101"
+    check_marks(SPREAD.format(use=use, statement=statement))
+
+
+@pytest.mark.parametrize("use", ["net(**self.static)", "sum(self.static.values()) * 2"])
+def test_a_dict_that_is_read_as_a_whole_is_refilled(use: str) -> None:
+    check_marks(SPREAD.format(use=use, statement="self.static['ids'].copy_(ids)"))
+    check_marks(SPREAD.format(use=use, statement="self.static = dict(self.static)"))

@@ -663,6 +663,8 @@ def _dict_get(call: Call) -> Value:
 def _dict_parts(call: Call) -> Value:
     if not isinstance(call.owner, Mapping):
         return Unknown("dict")
+    if not call.name.endswith("keys"):
+        indexing.read_all(call.m, call.owner, call.place)
     entries = [(k, call.m.refresh(v, call.place)) for k, v in call.owner.entries()]
     known = [e for key, e in zip(call.owner.fields, entries, strict=False) if key != Mapping.REST]
     rest = call.owner.fields.get(Mapping.REST)
