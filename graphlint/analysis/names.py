@@ -203,6 +203,8 @@ def _star_source(m: Machine, module: ModuleFile, name: str, seen: set[int]) -> M
     seen.add(id(module))
     for node in module.star_imports:
         target = m.project.resolve_import(module, node)
+        if not m.project.may_give(target, module, name):
+            continue
         other = m.project.module(target, module)
         if other is None:
             if target.split(".")[0] in ("torch", "triton") and name not in BUILTINS:

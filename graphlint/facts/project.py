@@ -113,6 +113,22 @@ class Project:
         self._trace.names[(dotted, start)] = path or ""
         return self._load(path) if path else None
 
+    def may_give(self, dotted: str, importer: ModuleFile, name: str) -> bool:
+        """Whether a star import from `dotted` can give `name`: a file there holds it; nothing is parsed."""
+        start = str(importer.path)
+        path = self._index.find(dotted, start)
+        self._trace.names[(dotted, start)] = path or ""
+        if not path:
+            return True
+        found = self._searched("mentions", name)
+        folder = os.path.dirname(path) + os.sep
+        if path in found:
+            return True
+        if os.path.basename(path) == "__init__.py":
+            return any(each.startswith(folder) for each in found)
+        self._trace.files.add(path)
+        return b"import *" in _bytes_or_nothing(path)
+
     def submodule(self, dotted: str, name: str, importer: ModuleFile | None = None) -> ModuleFile | None:
         """The module `name` inside the package `dotted`, as in `from dotted import name`."""
         return self.module(f"{dotted}.{name}" if dotted else name, importer)

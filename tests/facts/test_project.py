@@ -184,3 +184,20 @@ class TestMentions:
 
     def test_no_files(self) -> None:
         assert Mentions([]).of("alpha") == []
+
+
+def test_a_star_import_can_give_only_names_that_its_files_hold(tmp_path: Path) -> None:
+    files = {
+        "user.py": "from pack import *\n",
+        "pack/__init__.py": "from .deep import *\n",
+        "pack/deep.py": "def here(): ...\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    project = Project([tmp_path / name for name in files])
+    user = project.file(tmp_path / "user.py")
+    assert user is not None
+    assert project.may_give("pack", user, "here")
+    assert not project.may_give("pack", user, "absent")
+    assert project.may_give("elsewhere", user, "absent")
