@@ -24,7 +24,6 @@ from graphlint.report import CheckResult, report_of
 Program = str | dict[str, str]
 
 ONLY_FILE = "program.py"
-WARMUP = "CG701"
 _MARK = re.compile(r"#\s*(expect|ok):\s*(CG\d{3}(?:\s*,\s*CG\d{3})*)\s*$")
 
 
@@ -38,12 +37,7 @@ def findings(program: Program, **options: Any) -> list[Finding]:
 
 
 def check_marks(program: Program, **options: Any) -> None:
-    """Assert that the findings that are shown by default are exactly those that the marks expect.
-
-    A program whose marks do not name the rule of warm-ups may leave its warm-up out.
-    """
-    if not any(code == WARMUP for _, _, _, code in _marks(program)) and "select" not in options:
-        options = {"ignore": (WARMUP,), **options}
+    """Assert that the findings that are shown by default are exactly those that the marks expect."""
     result = _check(program, options)
     shown = report_of(result, Level.WARNING, Confidence.LIKELY).findings
     found = {(each.path, each.span.line, each.code) for each in shown}

@@ -104,6 +104,7 @@ def test_a_class_that_replays_through_another_object_is_stepped_twice() -> None:
         class Graphed:
             def __init__(self, net: torch.nn.Module):
                 self.x = torch.zeros(8, device="cuda")
+                net(self.x)
                 self.graph = torch.cuda.CUDAGraph()
                 with torch.cuda.graph(self.graph):
                     self.y = net(self.x)

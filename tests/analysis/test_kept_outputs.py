@@ -19,6 +19,7 @@ class Output{base}:
 class Runner:
     def __init__(self, net: torch.nn.Module):
         self.x = torch.zeros(8, device="cuda")
+        net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             y = net(self.x)
@@ -88,6 +89,7 @@ class Engine:
     def __init__(self, net: torch.nn.Module):
         self.x = torch.zeros(8, device="cuda")
         self.results = queue.Queue()
+        net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.y = net(self.x)

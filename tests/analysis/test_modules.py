@@ -262,6 +262,7 @@ def test_forward_hooks_run_when_the_module_is_called() -> None:
         with_region(
             """
             layer = torch.nn.Linear(4, 4).cuda()
+            layer(x)
             def after(module, args, output):
                 output.item()  # expect: CG302
             def before(module, args):
@@ -288,6 +289,7 @@ def test_hooks_of_project_modules_and_of_every_child() -> None:
             def watch(module, args, output):
                 seen.append(output.item())  # expect: CG302
             model = Model().cuda()
+            model(x)
             for module in model.modules():
                 module.register_forward_hook(watch)
             """,
@@ -301,6 +303,7 @@ def test_hook_with_keywords_and_a_hook_of_another_module() -> None:
         with_region(
             """
             first, second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+            first(x)
             def watch(module, args, kwargs, output):
                 output.item()  # expect: CG302
             def other(module, args, output):
@@ -318,6 +321,7 @@ def test_removed_hook_does_not_run() -> None:
         with_region(
             """
             layer = torch.nn.Linear(4, 4)
+            layer(x)
             def watch(module, args, output):
                 output.item()  # ok: CG302
             handle = layer.register_forward_hook(watch)

@@ -42,6 +42,7 @@ import torch
 
 net = torch.nn.Linear(4, 4).cuda()
 x = torch.zeros(4, 4, device="cuda")
+net(x)
 graph = torch.cuda.CUDAGraph()
 {before}
     graph.capture_begin()  # {mark}: CG509

@@ -15,6 +15,7 @@ class Engine:
         self.net = net
         self.count = 0
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.y = self.forward()
@@ -58,6 +59,7 @@ class Engine:
         self.net = net
         self.count = 0
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.count += 1  # ok: CG403
@@ -135,6 +137,7 @@ class Engine:
         self.net = net
         self.seen = {"tokens": 0}
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.seen["tokens"] += 4  # expect: CG403
@@ -158,6 +161,7 @@ class Stream:
         self.net = net
         self.first = True
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.y = self.forward()
@@ -203,6 +207,7 @@ class Engine:
         self.net = net
         self.width = None
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             if self.width is None:
@@ -260,6 +265,7 @@ class Recorder:
         self.net = net
         self.kept = []
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         {warmup}
         {clear}
         self.graph = torch.cuda.CUDAGraph()
@@ -312,6 +318,7 @@ class Cache:
         self.rows = torch.zeros(64, 4, device="cuda")
         self.used = 0
         self.x = torch.zeros(1, 4, device="cuda")
+        self.net(self.rows)
         self.graph = torch.cuda.CUDAGraph()
 
     def forward(self):
@@ -347,6 +354,7 @@ class Planner:
         self.lengths = [1, 1]
         self.split = torch.ones(1, device="cuda")
         self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
         self.graph = torch.cuda.CUDAGraph()
 
     def forward(self):

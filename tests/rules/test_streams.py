@@ -26,6 +26,7 @@ class Net(torch.nn.Module):
 def capture():
     net = Net().cuda()
     x = torch.zeros(4, 4, device="cuda")
+    x @ x
     net.ready.record()
     net.shared.record()
     graph = torch.cuda.CUDAGraph()
@@ -196,6 +197,7 @@ class Runner:
         self.stream = torch.cuda.Stream()
         self.x = torch.zeros(4, 4, device="cuda")
         self.graph = torch.cuda.CUDAGraph()
+        self.net(self.x)
 
     def capture(self):
         with torch.cuda.graph(self.graph, stream=self.stream):

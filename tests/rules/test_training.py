@@ -72,6 +72,7 @@ class Trainer:
         self.opt = torch.optim.SGD(net.parameters(), lr=lr)
         self.x = torch.zeros(4, 4, device="cuda")
         self.graph = torch.cuda.CUDAGraph()
+        self.net(self.x)
         self.opt.zero_grad(set_to_none=True)  # ok: CG802
         with torch.cuda.graph(self.graph):
             self.loss = self.net(self.x).sum()
@@ -199,6 +200,7 @@ def build(options):
     net = torch.nn.Linear(4, 4).cuda()
     opt = {optimizer}
     x = torch.zeros(4, 4, device="cuda")
+    net(x)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         net(x).sum().backward()
@@ -233,6 +235,7 @@ def build():
     net = torch.nn.Linear(4, 4).cuda()
     opt = torch.optim.Adam(net.parameters())
     x = torch.zeros(4, 4, device="cuda")
+    net(x)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         net(x).sum().backward()

@@ -21,9 +21,8 @@ class BiasedAttention(nn.Module):
 
     def set_mask(self, mask: torch.Tensor) -> None:
         self.mask.copy_(mask)
-        self._bias = torch.zeros(mask.shape[0], device="cuda").masked_fill_(
-            ~self.mask, -1e9
-        )  # HAZARD: rebind-static-input
+        bias = torch.zeros(mask.shape[0], device="cuda")
+        self._bias = bias.masked_fill_(~self.mask, -1e9)  # HAZARD: rebind-static-input
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         q, k, v = self.qkv(x).chunk(3, -1)
