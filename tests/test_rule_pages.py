@@ -43,7 +43,7 @@ def _blocks(rule: type[Rule]) -> list[tuple[str, str]]:
     _, *sections = re.split(r"^## (.*)$", rule.page().read_text(encoding="utf-8"), flags=re.MULTILINE)
     return [
         (heading, block)
-        for heading, text in zip(sections[::2], sections[1::2])
+        for heading, text in zip(sections[::2], sections[1::2], strict=True)
         for block in PYTHON.findall(text)
     ]
 
