@@ -155,6 +155,7 @@ def _unmodelled(call: Call) -> Value:
         _count(call.m)
     else:
         call.m.unresolved(call.place, f"`{call.name}` is outside the project")
+        streams.given_away(call.m, call.place, tuple(call.arguments.all()))
     if root != "torch":
         lifetimes.note_escape(call.m, call.arguments.all())
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
