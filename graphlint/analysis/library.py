@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import effects, lifetimes, tensor_ops
+from graphlint.analysis import effects, lifetimes, streams, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
