@@ -35,7 +35,7 @@ class Analysis(Protocol):
     def problems(self) -> Sequence[Problem]: ...
 
 
-Analyse = Callable[[Sequence[FoundFile], Config, bool], Analysis]
+Analyse = Callable[[Sequence[FoundFile], Config, bool, "int | None"], Analysis]
 
 
 def check(
@@ -43,11 +43,13 @@ def check(
     config: Config,
     *,
     use_cache: bool = True,
+    jobs: int | None = None,
     analyse: Analyse | None = None,
 ) -> CheckResult:
     """Check the program that `paths` hold.
 
     What cannot be read, and a crash of the analysis, become problems; everything else is still checked.
+    `jobs` is how many processes may be used, None for one on each processor; no finding depends on it.
     `analyse` stands in for the real analysis.
     """
     found = discover(paths, exclude=config.exclude, root=config.root)
@@ -55,7 +57,7 @@ def check(
     problems = list(found.problems)
     analysis: Analysis | None = None
     with contained(problems, os.curdir):
-        analysis = (analyse or _analyse)(found.files, config, use_cache)
+        analysis = (analyse or _analyse)(found.files, config, use_cache, jobs)
     if analysis is not None:
         problems.extend(analysis.problems)
     findings = _judge(found, analysis.findings if analysis else (), problems, config, sources)
@@ -77,15 +79,15 @@ class _WithSourceProblems:
     problems: Sequence[Problem]
 
 
-def _analyse(files: Sequence[FoundFile], config: Config, use_cache: bool) -> Analysis:
+def _analyse(files: Sequence[FoundFile], config: Config, use_cache: bool, jobs: int | None) -> Analysis:
     from graphlint.analysis import analyse
     from graphlint.facts.cache import FactsCache
     from graphlint.facts.project import Project
 
     cache = FactsCache(cache_folder(config.root)) if use_cache else None
     named = [file.path for file in files if file.named]
-    project = Project([file.path for file in files], named=named, cache=cache)
-    analysis = analyse(project, config, cache=cache_folder(config.root) if use_cache else None)
+    project = Project([file.path for file in files], named=named, cache=cache, jobs=jobs)
+    analysis = analyse(project, config, cache=cache_folder(config.root) if use_cache else None, jobs=jobs)
     if cache is not None:
         cache.save()
     unreadable = [Problem(each.display, each.reason, is_source=True) for each in project.problems]

@@ -31,7 +31,9 @@ class FakeAnalysis:
     problems: Sequence[Problem] = ()
     crash: Exception | None = None
 
-    def __call__(self, files: Sequence[FoundFile], config: Config, use_cache: bool) -> FakeAnalysis:
+    def __call__(
+        self, files: Sequence[FoundFile], config: Config, use_cache: bool, jobs: int | None
+    ) -> FakeAnalysis:
         if self.crash is not None:
             raise self.crash
         return self

@@ -253,7 +253,7 @@ def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
     """The value of an attribute path as narrowed by an enclosing test."""
     if not isinstance(value, Union) or not any(c.decided is False for c in frame.conditions):
         return value
-    found = frame.env.fields.get("?" + ast.dump(node))
+    found = frame.env.fields.get(_path_text(node))
     return found if isinstance(found, Value) else value
 
 
@@ -302,9 +302,24 @@ def _open(part: Value) -> bool:
 
 
 def _path_text(node: ast.expr) -> str:
+    """The cell that narrows a name or an attribute path; empty for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
-    return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
+    if not isinstance(node, ast.Attribute):
+        return ""
+    cached: str | None = getattr(node, "_path", None)
+    if cached is None:
+        cached = node._path = "?" + ast.dump(node)  # type: ignore[attr-defined]
+    return cached
+
+
+def _chooses_mode(node: ast.AST) -> bool:
+    """Whether a test is of a mode of the program, by its text; a place that is no expression counts."""
+    cached: bool | None = getattr(node, "_mode", None)
+    if cached is None:
+        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+        cached = node._mode = text == "" or MODE.search(text) is not None  # type: ignore[attr-defined]
+    return cached
 
 
 def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[str, Value]]:
@@ -348,8 +363,7 @@ def certainty(m: Machine) -> Certainty:
             if condition.decided:
                 continue
             change = change_of(condition.value)
-            text = ast.unparse(condition.place.node) if isinstance(condition.place.node, ast.expr) else ""
-            if MODE.search(text) or text == "":
+            if _chooses_mode(condition.place.node):
                 confidence = Confidence.POSSIBLE
             elif change is not Change.CONFIG:
                 level = Level.WARNING

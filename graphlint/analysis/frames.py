@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Frozen it would be, if setting the fields of a frozen class did not take three times as long: places are
+# made for almost every expression.
+@dataclass(slots=True, eq=False)
 class Place:
-    """A node in a file, inside a function."""
+    """A node in a file, inside a function; never changed."""
 
     module: ModuleFile
     node: ast.AST
@@ -44,9 +46,9 @@ class Place:
         return Hop(self.path, self.line, self.function)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Condition:
-    """A test that led here; `decided` tells whether the machine knew its answer."""
+    """A test that led here; `decided` tells whether the machine knew its answer. Never changed."""
 
     place: Place
     value: Value

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions, effects, outputs, streams
+from graphlint.analysis import conditions, effects, outputs, roots, streams
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
@@ -374,6 +374,8 @@ class Machine:
         env = self.module_envs.get(id(module))
         if env is None:
             env = self.module_envs[id(module)] = Env(module)
+            if self.project.scan_of(module.path).marks:
+                roots.spread_aliases(module)
         return env
 
 

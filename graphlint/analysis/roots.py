@@ -116,7 +116,7 @@ def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: 
 
 def roots_of(module: ModuleFile) -> list[Root]:
     """The roots among the definitions of a marked module."""
-    _spread_aliases(module)
+    spread_aliases(module)
     found: list[Root] = []
     if _body_holds(module):
         found.append(Root(module, "<module>", module.tree))
@@ -131,8 +131,11 @@ def _top(module: ModuleFile) -> list[tuple[str, Def | ast.ClassDef]]:
     return [(name, node) for name, node in module.functions() if "." not in name]
 
 
-def _spread_aliases(module: ModuleFile) -> None:
-    """A name of the module that stands for a capture context captures where it is used."""
+def spread_aliases(module: ModuleFile) -> None:
+    """A name of the module that stands for a capture context captures where it is used; once a module."""
+    if getattr(module.tree, "_spread", False):
+        return
+    module.tree._spread = True  # type: ignore[attr-defined]
     aliases = set()
     for name, bindings in module.bindings.items():
         for binding in bindings:

@@ -1,13 +1,12 @@
 """Units of work: each marked file is analysed by itself, so that its result can be kept and shared out.
 
 A unit's result says what it rests on (the files read, the searches made, the names resolved), so that a
-later run knows whether it still holds. Units share nothing, which makes the findings independent of the
-order and the number of processes.
+later run knows whether it still holds. What units share (a caller of several captures) gives the same
+result for each of them, which makes the findings independent of the order and the number of processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from graphlint.regions import RegionReport
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
+    from graphlint.analysis.roots import Root
     from graphlint.config import Config
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
@@ -43,50 +43,98 @@ class UnitResult:
     trace: Trace = field(default_factory=Trace)
 
 
-def run_unit(project: Project, config: Config, path: str) -> UnitResult:
-    """Analyse one marked file; a crash in one root is a problem that names the file, the rest goes on."""
-    result = UnitResult(trace=project.begin_trace())
-    module = project.file(Path(path))
-    if module is not None:
-        _run_roots(project, config, module, result)
-    result.unreadable = sorted(path for path in result.trace.files if project.file(Path(path)) is None)
-    return result
+@dataclass(slots=True)
+class _RootResult:
+    """What one root gave: the same for every unit that runs it."""
+
+    findings: list[Finding]
+    regions: list[RegionReport]
+    problems: list[Problem]
+    trace: Trace
+    captures: bool
+    is_open: bool
 
 
-def _run_roots(project: Project, config: Config, module: ModuleFile, result: UnitResult) -> None:
-    from graphlint.analysis import lifecycle, reports, roots
-    from graphlint.analysis.machine import Exhausted, Machine
-    from graphlint.analysis.rulebook import Rulebook
+class Analyst:
+    """Runs the units of a project one after another, in one process; what several units run is run once."""
 
-    rulebook = Rulebook(config)
-    captures: list[Capture] = []
+    def __init__(self, project: Project, config: Config) -> None:
+        self._project = project
+        self._config = config
+        self._marked = frozenset(project.marked_paths())
+        self._done: dict[tuple[str, str, int], _RootResult] = {}
 
-    def run(root: roots.Root, steps: int) -> None:
-        machine = Machine(project, config, rulebook.listen, steps)
+    def run_unit(self, path: str) -> UnitResult:
+        """Analyse one marked file; a crash in one root is a problem that names the file, the rest goes on."""
+        trace = Trace()
+        self._project.trace_into(trace)
+        result = UnitResult(trace=trace)
+        module = self._project.file(Path(path))
+        if module is not None:
+            self._run_roots(module, result)
+        result.unreadable = sorted(each for each in trace.files if self._project.file(Path(each)) is None)
+        return result
+
+    def _run_roots(self, module: ModuleFile, result: UnitResult) -> None:
+        from graphlint.analysis import reports, roots
+        from graphlint.analysis.rulebook import best_of
+
+        own = roots.roots_of(module)
+        done = [self._run(root, STEPS, result.trace) for root in own]
+        depends = not any(each.captures for each in done) or any(each.is_open for each in done)
+        most = CALLERS_OF_OPEN_REGIONS if depends else CALLERS
+        for root in roots.callers_of(self._project, module, own, most):
+            if not self._is_of_other_unit(root):
+                done.append(self._run(root, STEPS_OF_CALLERS, result.trace))
+        result.findings = best_of(finding for each in done for finding in each.findings)
+        result.regions = reports.merged(region for each in done for region in each.regions)
+        result.problems = [problem for each in done for problem in each.problems]
+
+    def _is_of_other_unit(self, root: Root) -> bool:
+        """Whether the unit of another marked file runs a caller anyway, and with a larger budget."""
+        from graphlint.analysis import roots
+
+        return str(root.module.path) in self._marked and root in roots.roots_of(root.module)
+
+    def _run(self, root: Root, steps: int, trace: Trace) -> _RootResult:
+        key = (root.module.display, root.qualname, steps)
+        if key not in self._done:
+            own = Trace()
+            self._project.trace_into(own)
+            self._done[key] = self._run_anew(root, steps, own)
+            self._project.trace_into(trace)
+        trace.add(self._done[key].trace)
+        return self._done[key]
+
+    def _run_anew(self, root: Root, steps: int, trace: Trace) -> _RootResult:
+        from graphlint.analysis import lifecycle, reports
+        from graphlint.analysis.machine import Exhausted, Machine
+        from graphlint.analysis.rulebook import Rulebook
+
+        rulebook = Rulebook(self._config)
+        machine = Machine(self._project, self._config, rulebook.listen, steps)
         rulebook.begin(machine)
+        problems: list[Problem] = []
         reached = machine.finished
-        with contained(result.problems, root.module.display):
+        with contained(problems, root.module.display):
             try:
                 lifecycle.run(machine, root)
             except Exhausted:
                 reached = reports.unfinished(machine, root)
             rulebook.finish()
-        captures.extend([*reached, *machine.captures])
+        captures = [*reached, *machine.captures]
+        return _RootResult(
+            rulebook.findings(),
+            reports.regions_of(captures),
+            problems,
+            trace,
+            bool(captures),
+            any(map(_is_open, captures)),
+        )
 
-    own = roots.roots_of(module)
-    for root in own:
-        run(root, STEPS)
-    most = CALLERS_OF_OPEN_REGIONS if _depends_on_callers(captures) else CALLERS
-    for root in roots.callers_of(project, module, own, most):
-        run(root, STEPS_OF_CALLERS)
-    result.findings = rulebook.findings()
-    result.regions = reports.regions_of(captures)
 
-
-def _depends_on_callers(captures: Sequence[Capture]) -> bool:
+def _is_open(capture: Capture) -> bool:
     """Whether a region runs what it is given, or nothing at all: its callers decide what is captured."""
-    return not captures or any(
-        not (capture.functions or capture.work or capture.resolved)
-        or any("argument" in call.reason for call in capture.unresolved)
-        for capture in captures
+    return not (capture.functions or capture.work or capture.resolved) or any(
+        "argument" in call.reason for call in capture.unresolved
     )

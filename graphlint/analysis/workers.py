@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import packing
-from graphlint.analysis.units import run_unit
+from graphlint.analysis.units import Analyst
 
 if TYPE_CHECKING:
     from graphlint.config import Config
@@ -33,47 +33,46 @@ FEWEST_UNITS = 4  # below this a fork saves nothing
 _NUMBER_BYTES = 4
 
 
+_Run = Callable[[str], "dict[str, Any]"]
+
+
 def run_units(project: Project, config: Config, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
     """The packed result of every unit, by path."""
-    if jobs < 2 or len(paths) < FEWEST_UNITS or not _can_fork():
-        return {path: _run(project, config, path) for path in paths}
-    done = _run_forked(project, config, paths, jobs)
-    for path in paths:
-        if path not in done:
-            done[path] = _run(project, config, path)
-    return done
+    analyst = Analyst(project, config)
+
+    def run(path: str) -> dict[str, Any]:
+        return with_deep_stack(lambda: packing.pack(analyst.run_unit(path)))
+
+    done = _run_forked(run, paths, jobs) if jobs > 1 and len(paths) >= FEWEST_UNITS and _can_fork() else {}
+    return {path: done[path] if path in done else run(path) for path in paths}
 
 
 def _can_fork() -> bool:
     return sys.platform.startswith("linux") and threading.active_count() == 1
 
 
-def _run(project: Project, config: Config, path: str) -> dict[str, Any]:
-    return with_deep_stack(lambda: packing.pack(run_unit(project, config, path)))
-
-
-def _run_forked(project: Project, config: Config, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
+def _run_forked(run: _Run, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
     take, give = os.pipe()
     os.write(give, b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(len(paths))))
     os.close(give)
-    workers = [_fork(project, config, paths, take) for _ in range(jobs - 1)]
-    done = dict(_work(project, config, paths, take))
+    workers = [_fork(run, paths, take) for _ in range(jobs - 1)]
+    done = dict(_work(run, paths, take))
     os.close(take)
     for pid, name in workers:
         done.update(_collect(pid, name))
     return done
 
 
-def _work(project: Project, config: Config, paths: list[str], take: int) -> list[tuple[str, dict[str, Any]]]:
+def _work(run: _Run, paths: list[str], take: int) -> list[tuple[str, dict[str, Any]]]:
     """Take units from the queue until it is empty."""
     done = []
     while number := os.read(take, _NUMBER_BYTES):
         path = paths[int.from_bytes(number, "little")]
-        done.append((path, _run(project, config, path)))
+        done.append((path, run(path)))
     return done
 
 
-def _fork(project: Project, config: Config, paths: list[str], take: int) -> tuple[int, str]:
+def _fork(run: _Run, paths: list[str], take: int) -> tuple[int, str]:
     handle, name = tempfile.mkstemp(prefix="graphlint-")
     pid = os.fork()
     if pid:
@@ -82,7 +81,7 @@ def _fork(project: Project, config: Config, paths: list[str], take: int) -> tupl
     code = 1
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(_work(project, config, paths, take), file)
+            json.dump(_work(run, paths, take), file)
         code = 0
     finally:
         os._exit(code)

@@ -50,6 +50,7 @@ def check(
     config_file: Path | None,
     isolated: bool,
     no_cache: bool,
+    jobs: int | None,
     output_format: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -68,7 +69,7 @@ def check(
     from graphlint.report import report_of
 
     config = load(paths, config_file, isolated, select, ignore)
-    result = engine.check(paths or (Path(),), config, use_cache=not no_cache)
+    result = engine.check(paths or (Path(),), config, use_cache=not no_cache, jobs=jobs)
     report = report_of(result, Level(level), Confidence(confidence))
     write(format_named(output_format)(report, tty_style(is_terminal=sys.stdout.isatty(), quiet=quiet)))
     _tell_the_rest(report, quiet)

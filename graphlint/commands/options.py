@@ -29,6 +29,13 @@ def project_options(command: F) -> F:
     """Add the paths and the options that say where the settings come from."""
     decorators: tuple[Callable[[F], F], ...] = (
         click.option(
+            "-j",
+            "--jobs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="How many processes to use (default: one for each processor).",
+        ),
+        click.option(
             "--no-cache", is_flag=True, help="Read every file anew and keep nothing for later runs."
         ),
         click.option("--isolated", is_flag=True, help="Use no configuration file."),

@@ -32,13 +32,14 @@ def regions(
     config_file: Path | None,
     isolated: bool,
     no_cache: bool,
+    jobs: int | None,
     output_format: str,
 ) -> None:
     """List the capture regions in PATHS, the functions they reach, and the calls that were not followed."""
     from graphlint import engine
 
     config = load(paths, config_file, isolated)
-    result = engine.check(paths or (Path(),), config, use_cache=not no_cache)
+    result = engine.check(paths or (Path(),), config, use_cache=not no_cache, jobs=jobs)
     write(_document(result.regions) if output_format == "json" else _text(result.regions))
     tell(result.problems)
     context.exit(2 if result.problems else 0)

@@ -54,6 +54,7 @@ class Project:
         self._modules: dict[str, ModuleFile | None] = {}
         self._problems: dict[str, Problem] = {}
         self._trace = Trace()
+        self._found: dict[Search, tuple[str, ...]] = {}
 
     def _absolute(self, path: Path | str) -> str:
         return os.path.normpath(os.path.join(self._cwd, path))
@@ -154,9 +155,9 @@ class Project:
         """The modules of all files that assign an attribute of this name."""
         return self._parse_all(self._searched("writes", field))
 
-    def mentioning(self, *names: str) -> list[ModuleFile]:
-        """The modules of all files that hold any of the names as a whole word."""
-        return self._parse_all(self._mention_paths(names))
+    def mentioning(self, *names: str) -> Iterator[ModuleFile]:
+        """The modules of all files that hold any of the names as a whole word, each parsed in its turn."""
+        return (module for path in self._mention_paths(names) if (module := self._load(path)))
 
     def deriving(self, name: str) -> Iterator[ModuleFile]:
         """The modules with a class whose bases name this class, each parsed when its turn comes."""
@@ -179,25 +180,25 @@ class Project:
         return sorted(found, key=_path_order)
 
     def _searched(self, kind: str, name: str) -> tuple[str, ...]:
-        known = self._trace.searches.get((kind, name))
-        if known is not None:
-            return known
+        search = (kind, name)
+        if search not in self._found:
+            self._found[search] = self._search(kind, name)
+        self._trace.searches[search] = self._found[search]
+        return self._found[search]
+
+    def _search(self, kind: str, name: str) -> tuple[str, ...]:
         if kind == "mentions":
-            found = tuple(self._paths[position] for position in self._mentions.of(name))
-        elif kind in _TEXT_SEARCHES:
+            return tuple(self._paths[position] for position in self._mentions.of(name))
+        if kind in _TEXT_SEARCHES:
             mentioning = (self._paths[position] for position in self._mentions.of(name))
-            found = tuple(path for path in mentioning if _TEXT_SEARCHES[kind](_bytes_or_nothing(path), name))
-        else:
-            found = tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
-        self._trace.searches[(kind, name)] = found
-        return found
+            return tuple(path for path in mentioning if _TEXT_SEARCHES[kind](_bytes_or_nothing(path), name))
+        return tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
 
     # --- what has been asked ------------------------------------------------------------------------
 
-    def begin_trace(self) -> Trace:
-        """Record from now on what is asked of the project; the earlier record is done."""
-        self._trace = Trace()
-        return self._trace
+    def trace_into(self, trace: Trace) -> None:
+        """Record from now on in `trace` what is asked of the project."""
+        self._trace = trace
 
     def digests(self) -> dict[str, str]:
         """The content hash of every file that could be read, in path order."""

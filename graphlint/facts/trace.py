@@ -15,3 +15,9 @@ class Trace:
     files: set[str] = field(default_factory=set)
     searches: dict[Search, tuple[str, ...]] = field(default_factory=dict)
     names: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, other: Trace) -> None:
+        """Rest on what another part of the analysis rests on, too."""
+        self.files |= other.files
+        self.searches.update(other.searches)
+        self.names.update(other.names)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphlint.analysis import Analysis, analyse, workers
+from graphlint.analysis import Analysis, analyse, units, workers
 from graphlint.config import Config
 from graphlint.facts.project import Project
 
@@ -45,7 +45,7 @@ def codes(analysis: Analysis) -> list[tuple[str, int, str]]:
 def test_a_second_run_gives_the_same_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING})
     first = run(tmp_path, tmp_path / "cache")
-    monkeypatch.setattr(workers, "run_unit", lambda *_: pytest.fail("nothing has changed"))
+    monkeypatch.setattr(units.Analyst, "run_unit", lambda *_: pytest.fail("nothing has changed"))
     second = run(tmp_path, tmp_path / "cache")
     assert codes(first) == codes(second) == [("helpers.py", 2, "CG302")]
     assert first.regions == second.regions
@@ -64,7 +64,7 @@ def test_a_change_elsewhere_runs_nothing_again(tmp_path: Path, monkeypatch: pyte
     make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING, "other.py": "x = 1\n"})
     run(tmp_path, tmp_path / "cache")
     make(tmp_path, {"other.py": "x = 2\n"})
-    monkeypatch.setattr(workers, "run_unit", lambda *_: pytest.fail("nothing that matters has changed"))
+    monkeypatch.setattr(units.Analyst, "run_unit", lambda *_: pytest.fail("nothing that matters has changed"))
     assert codes(run(tmp_path, tmp_path / "cache")) == [("helpers.py", 2, "CG302")]
 
 

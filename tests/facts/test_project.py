@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from graphlint.facts.project import Project
 from .conftest import MakeProject
 
 
-def shown(modules: list[ModuleFile]) -> list[str]:
+def shown(modules: Iterable[ModuleFile]) -> list[str]:
     return [module.display for module in modules]
 
 
@@ -42,7 +43,7 @@ def test_files_are_found_by_what_they_define_write_and_mention(project: MakeProj
     assert shown(made.writing("buffer")) == ["b.py"]
     assert shown(made.mentioning("capture_model")) == ["a.py", "c.py"]
     assert [path.name for path in made.mention_paths("capture_model", "buffer")] == ["a.py", "b.py", "c.py"]
-    assert made.mentioning("absent", "") == []
+    assert shown(made.mentioning("absent", "")) == []
 
 
 def test_a_file_is_parsed_once(project: MakeProject) -> None:
