@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Const, Storage, Tensor
+from graphlint.analysis.values import Storage, Tensor, is_none
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -50,7 +50,7 @@ class GradientsDropped(Rule):
             self._drops.append((event, _storages(event)))
         elif event.what == "set-grad" and isinstance(event.arguments[0], Tensor):
             self._drops.clear()  # the program puts gradients back by hand
-        elif event.what == "set-grad" and _is_none(event):
+        elif event.what == "set-grad" and _sets_none(event):
             owner = {event.target.storage} if isinstance(event.target, Tensor) else set()
             self._drops.append((event, owner))
 
@@ -74,5 +74,5 @@ def _storages(event: Called) -> set[Storage]:
     return {value.storage for value in event.arguments if isinstance(value, Tensor)}
 
 
-def _is_none(event: Called) -> bool:
-    return isinstance(event.arguments[0], Const) and event.arguments[0].value is None
+def _sets_none(event: Called) -> bool:
+    return is_none(event.arguments[0])

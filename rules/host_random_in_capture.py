@@ -20,9 +20,6 @@ class HostRandomInCapture(Rule):
     summary = "captured code that draws a random number on the host, or reads a clock into a kernel"
     subscribes = (Called, FrozenUse)
 
-    def __init__(self) -> None:
-        self._told = False
-
     def on(self, event: Called | FrozenUse) -> Iterator[Report]:
         if event.capture is None or event.capture.compiled:
             return

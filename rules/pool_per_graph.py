@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import CaptureEnded
 from graphlint.analysis.frames import Loop
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import NONE, Const
+from graphlint.analysis.values import is_none
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
@@ -38,7 +38,6 @@ class PoolPerGraph(Rule):
 
 def _alike(earlier: Capture, later: Capture) -> bool:
     """Two captures of one region on one stream, both without a pool: they could have shared one."""
-    pools = [capture.pool if capture.pool is not None else NONE for capture in (earlier, later)]
-    without = all(isinstance(pool, Const) and pool.value is None for pool in pools)
+    without = is_none(earlier.pool) and is_none(later.pool)
     same = earlier.place.key == later.place.key and earlier.stream is later.stream
     return without and same and earlier.kind in ("torch.cuda.graph", "capture_begin")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureGuarded
-from graphlint.analysis.values import Const, Obj
+from graphlint.analysis.values import Const, Obj, is_none
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -39,7 +39,7 @@ def _draws(event: Called) -> bool:
     """Whether an operation or module takes numbers from the default generator."""
     if event.what == "random":
         given = event.keywords.get("generator")
-        return given is None or (isinstance(given, Const) and given.value is None)
+        return is_none(given)
     if event.what != "module" or not isinstance(event.target, Obj) or not isinstance(event.target.cls, str):
         return False
     mode = event.target.fields.get("training")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     calls,
+    classes,
     effects,
     expressions,
     functions,
@@ -23,6 +24,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called, Stored
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -40,6 +42,7 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
+    is_none,
     join_all,
     tensors_in,
 )
@@ -50,26 +53,10 @@ if TYPE_CHECKING:
 PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "lazy_property"})
 
 
-class EnumMember(str):
-    """The value of an enum member: its qualified name, its class and its own name."""
-
-    info: ClassInfo
-    member: str
-
-
-def enum_member(info: ClassInfo, name: str) -> Const:
-    """The member `name` of a project enum as a constant."""
-    value = EnumMember(f"{info.qualname}.{name}")
-    value.info, value.member = info, name
-    return Const(value)
-
-
-def get(
-    m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame, missing: Value | None = None
-) -> Value:
+def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Value:
     """`owner.name`."""
     if isinstance(owner, Union):
-        parts = [p for p in owner.values if not (isinstance(p, Const) and p.value is None)]
+        parts = [p for p in owner.values if not is_none(p)]
         return join_all(get(m, part, name, node, frame) for part in parts)
     if isinstance(owner, Obj):
         return _of_object(m, owner, name, node, frame)
@@ -85,7 +72,7 @@ def get(
         return _of_unknown(m, owner, name)
     if isinstance(owner, Function) and name in m.fields_of(owner):
         return _read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
-    if isinstance(owner, Const) and isinstance(owner.value, EnumMember):
+    if isinstance(owner, Const) and isinstance(owner.value, classes.EnumMember):
         return _of_enum_member(m, owner, owner.value, name, frame.place(node))
     return _of_builtin(owner, name)
 
@@ -109,7 +96,7 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
     return value
 
 
-def _of_enum_member(m: Machine, owner: Const, value: EnumMember, name: str, place: Place) -> Value:
+def _of_enum_member(m: Machine, owner: Const, value: classes.EnumMember, name: str, place: Place) -> Value:
     if name in ("name", "_name_"):
         return Const(value.member)
     if name in ("value", "_value_"):
@@ -163,7 +150,7 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
         return functions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
     value = class_attribute(m, info, name)
     if value is not None:
-        if isinstance(value, Const) and value.value is None:
+        if is_none(value):
             lazies.note_absent(m, info.values, name)
         return value
     if name == "__name__":
@@ -207,7 +194,7 @@ def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
         if name not in cls.attributes or cls.attributes[name] is None:
             continue
         if cls.is_enum:
-            return enum_member(cls, name)
+            return classes.enum_member(cls, name)
         frame = functions.class_frame(m, cls)
         m.frames.append(frame)
         try:
@@ -254,11 +241,13 @@ def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -
     place = frame.place(node)
     if name in owner.fields:
         return read_field(m, owner, name, place)
+    if owner.cls == "super":
+        return _of_super(m, owner, name, node, frame)
     if isinstance(owner.cls, str):
         return library.object_attribute(m, owner, name, node, frame)
     member = _of_class_body(m, owner, name, frame, place)
     if member is not None:
-        if isinstance(member, Const) and member.value is None:
+        if is_none(member):
             lazies.note_absent(m, owner.fields, name)
         return member
     if synthesis.find_field(m, owner, name):
@@ -361,6 +350,41 @@ def super_value(m: Machine, node: ast.Call, frame: Frame) -> Value:
         made.fields["self"] = frame.env.fields.get(first, function.self_value)
         made.fields["after"] = Class(function.cls)
     return made
+
+
+def _of_super(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
+    """`super().name`: the member after the current class, else the library base's."""
+    self_value, after = owner.fields.get("self"), owner.fields.get("after")
+    if not isinstance(self_value, (Obj, Class)) or not isinstance(after, Class):
+        return Unknown("super")
+    info = self_value.cls if isinstance(self_value, Obj) else self_value.info
+    if not isinstance(info, ClassInfo):
+        return Unknown("super")
+    found = info.find(name, after.info) if after.info in info.mro() else None
+    if found is not None:
+        where, method = found
+        if is_property(method):
+            return calls.call(
+                m, functions.method_value(m, where, method, self_value), Arguments(), node, frame
+            )
+        return functions.method_value(m, where, method, self_value)
+    return _after_project_classes(m, self_value, info, name, frame.place(node))
+
+
+def _after_project_classes(
+    m: Machine, self_value: Obj | Class, info: ClassInfo, name: str, place: Place
+) -> Value:
+    """What `super().name` finds in the library bases, when no project class after the current one has it."""
+    if name == "__init__":
+        bases = (dotted for dotted in info.externals() if f"{dotted}.__init__" in MODELS)
+        base = next(bases, "torch.nn.Module")
+        return External(f"{base}.__init__", self_value)
+    if isinstance(self_value, Obj):
+        for dotted in info.externals():
+            inherited = library.inherited_attribute(m, self_value, dotted, name, place)
+            if inherited is not None:
+                return inherited
+    return Unknown(f"super().{name}")
 
 
 # writing
@@ -493,7 +517,3 @@ def delete(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> 
 def host_string(value: Value) -> str | None:
     """The text of a constant string."""
     return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
-
-
-def is_host_number(value: Value) -> bool:
-    return isinstance(value, (Host, Const)) and not isinstance(getattr(value, "value", 0), str)

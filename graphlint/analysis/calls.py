@@ -35,12 +35,12 @@ from graphlint.analysis.values import (
     Mapping,
     Obj,
     Partial,
-    Tensor,
     Union,
     Unknown,
     Value,
     alternatives,
     change_of,
+    is_none,
     join,
     join_all,
     tensors_in,
@@ -104,24 +104,21 @@ def call(
         return _call_one(m, function, arguments, here, frame)
     results: list[Value] = []
     outcomes: list[Snapshot] = []
-    for part in [p for p in alternatives(function) if not _is_none(p)][:FAN_OUT]:
+    for part in [p for p in alternatives(function) if not is_none(p)][:FAN_OUT]:
         m.heap.open()
         results.append(_call_one(m, part, arguments, here, frame))
         outcomes.append(m.heap.undo())
-    m.heap.merge(outcomes) if outcomes else None
+    if outcomes:
+        m.heap.merge(outcomes)
     return join_all(results)
-
-
-def _is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
 
 
 def _call_one(m: Machine, function: Value, arguments: Arguments, place: Place, frame: Frame) -> Value:
     if isinstance(function, Function):
-        _count_resolved(m)
+        m.count_resolved()
         return functions.call_function(m, function, arguments, place)
     if isinstance(function, Class):
-        _count_resolved(m)
+        m.count_resolved()
         return functions.construct(m, function.info, arguments, place)
     if isinstance(function, External):
         return library.call_external(m, function, arguments, place, frame)
@@ -134,11 +131,6 @@ def _call_one(m: Machine, function: Value, arguments: Arguments, place: Place, f
     return opaque_call(m, function, arguments, place)
 
 
-def _count_resolved(m: Machine) -> None:
-    if m.capture is not None:
-        m.capture.resolved += 1
-
-
 def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:
     """Call an instance: `__call__`, `forward` of a module, or the model of a library object."""
     if not isinstance(owner.cls, ClassInfo):
@@ -147,7 +139,7 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
     if override is not None:
         return call(m, override, arguments, place.node, frame, place)
     for name in ("__call__", "forward"):
-        method = attributes.get(m, owner, name, place.node, frame, missing=None)
+        method = attributes.get(m, owner, name, place.node, frame)
         if name == "forward" and not isinstance(method, (Unknown, External)):
             m.emit(Called(place=place, what="module", target=owner, arguments=arguments.all()))
             nn.note_module(m, owner)
@@ -202,8 +194,3 @@ def _announce_unknown_reset(m: Machine, function: Value, arguments: Arguments, p
         kept = arguments.kwargs.get("set_to_none")
         dropped = True if kept is None else bool(kept.value) if isinstance(kept, Const) else None
         m.emit(Called(place=place, what="zero-grad", target=function, data=dropped))
-
-
-def is_tensor_like(value: Value) -> bool:
-    """A tensor, or something that a call with tensors gave."""
-    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.typed == "tensor")

@@ -42,6 +42,7 @@ from graphlint.analysis.values import (
     alternatives,
     change_of,
     identity_of,
+    is_none,
     join_all,
     tensors_in,
 )
@@ -249,9 +250,7 @@ def _compare_cell(m: Machine, record: Capture, read: Read) -> Changed | None:
 
 def _refills_left_out(writes: list[Write]) -> list[Write]:
     """Writes that fill the cell only where it is empty do not happen, unless something emptied it."""
-    emptied = any(
-        isinstance(part, Const) and part.value is None for w in writes for part in alternatives(w.value)
-    )
+    emptied = any(is_none(part) for w in writes for part in alternatives(w.value))
     return writes if emptied else [w for w in writes if not w.filling]
 
 

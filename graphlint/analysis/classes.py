@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.values import Const, Env, Value
+
 if TYPE_CHECKING:
-    from graphlint.analysis.values import Env, Value
     from graphlint.facts.modules import ModuleFile
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
@@ -199,3 +200,17 @@ def _is_accessor(node: Def) -> bool:
         if isinstance(item, ast.Attribute) and item.attr in ("setter", "deleter"):
             return True
     return False
+
+
+class EnumMember(str):
+    """The value of an enum member: its qualified name, its class and its own name."""
+
+    info: ClassInfo
+    member: str
+
+
+def enum_member(info: ClassInfo, name: str) -> Const:
+    """The member `name` of a project enum as a constant."""
+    value = EnumMember(f"{info.qualname}.{name}")
+    value.info, value.member = info, name
+    return Const(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
+from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.values import (
     NONE,
@@ -30,6 +31,7 @@ from graphlint.analysis.values import (
     alternatives,
     change_of,
     identity_of,
+    is_none,
     join_all,
 )
 from graphlint.finding import Confidence, Level
@@ -111,7 +113,7 @@ def identical(left: Value, right: Value) -> bool | None:
 def _identical(left: Value, right: Value) -> bool | None:
     if isinstance(left, (Unknown, Host)) or isinstance(right, (Unknown, Host)):
         known, other = (left, right) if isinstance(right, (Unknown, Host)) else (right, left)
-        if isinstance(other, Host) and isinstance(known, Const) and known.value is None:
+        if isinstance(other, Host) and is_none(known):
             return False if other.kind in ("int", "float", "str", "bool") else None
         return None
     if isinstance(left, Const) and isinstance(right, Const):
@@ -138,8 +140,6 @@ def equal(left: Value, right: Value) -> bool | None:
 
 
 def _equal_constants(left: object, right: object) -> bool | None:
-    from graphlint.analysis.attributes import EnumMember
-
     if isinstance(left, EnumMember) is not isinstance(right, EnumMember):
         member = left if isinstance(left, EnumMember) else right
         assert isinstance(member, EnumMember)
@@ -244,7 +244,7 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
             if isinstance(owner, Obj) and owner.fields is fields and isinstance(name, str):
                 path = ast.Attribute(ast.Name(name, ast.Load()), str(key), ast.Load())
                 found = frame.env.fields.get(_path_text(path))
-                if isinstance(found, Const) and found.value is None:
+                if found is not None and is_none(found):
                     return True
     return False
 

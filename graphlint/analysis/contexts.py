@@ -22,12 +22,12 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
     NONE,
-    Const,
     External,
     Obj,
     Unknown,
     Value,
     alternatives,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _is_generator(value: Value) -> bool:
 
 def _first_context(value: Value) -> Value:
     """A union of contexts is taken to be the one that captures, else the first that is not None."""
-    parts = [p for p in alternatives(value) if not (isinstance(p, Const) and p.value is None)]
+    parts = [p for p in alternatives(value) if not is_none(p)]
     for part in parts:
         if isinstance(part, Obj) and part.cls in ("torch.cuda.graph", "context"):
             return part

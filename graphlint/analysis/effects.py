@@ -24,6 +24,7 @@ from graphlint.analysis.values import (
     Value,
     cells_of,
     identity_of,
+    is_none,
     tensors_in,
 )
 
@@ -120,7 +121,7 @@ def _replayed_since(capture: Capture, later: list[Write]) -> bool:
 
 def _is_other_setting(captured: Value, now: Value) -> bool:
     """Whether eager code has put a number or flag where the captured code leaves a different constant."""
-    if not isinstance(captured, Const) or (isinstance(now, Const) and now.value is None):
+    if not isinstance(captured, Const) or is_none(now):
         return False
     if captured.value is None:
         return True

@@ -44,6 +44,7 @@ from graphlint.analysis.values import (
     cells_of,
     change_of,
     identity_of,
+    is_none,
     join,
     join_all,
 )
@@ -314,9 +315,7 @@ def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Val
 
 def _compares_items(where: Value) -> bool:
     """Whether looking for a tensor in a container asks for the truth of a comparison; None is never equal."""
-    return isinstance(where, Sequence_) and any(
-        not (isinstance(item, Const) and item.value is None) for item in where.items
-    )
+    return isinstance(where, Sequence_) and any(not is_none(item) for item in where.items)
 
 
 def _conditional(m: Machine, node: ast.IfExp, frame: Frame) -> Value:
@@ -456,8 +455,7 @@ def _yield_from(m: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
     source = evaluate(m, node.value, frame)
     if isinstance(source, Obj) and source.cls == "generator" and generators.is_project(source):
         return generators.delegate(m, source, forward)
-    known, rest = loops.elements_of(m, source)
-    for value in (*known, *([rest] if rest is not None else [])):
+    for value in loops.all_elements(m, source):
         forward(value)
     return NONE
 

@@ -25,6 +25,11 @@ class Place:
     node: ast.AST
     function: str
 
+    @classmethod
+    def of(cls, function: Function) -> Place:
+        """Where a function is defined."""
+        return cls(function.module, function.node, function.qualname)
+
     @property
     def path(self) -> str:
         return self.module.display

@@ -21,7 +21,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import containers
+from graphlint.analysis.libraries import containers, nn
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     NONE,
@@ -161,7 +161,7 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
     env = bind(m, function, arguments, place)
     reached = m.captures or ([m.foreign] if m.foreign is not None else [])
     for capture in reached:
-        capture.functions.setdefault(id(function.node), (_definition(function), m.chain(place)))
+        capture.functions.setdefault(id(function.node), (Place.of(function), m.chain(place)))
     if m.captures:
         _note_first_run(m, function, place)
     m.ran[(id(function.node), id(function.env))] = function.env
@@ -174,7 +174,7 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
 def _call_declared(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
     graph = Obj("torch.cuda.CUDAGraph", place)
     graph.fields["stamp"] = 0
-    captures.start(m, "declared", _definition(function), graph)
+    captures.start(m, "declared", Place.of(function), graph)
     m.captures[-1].facts["warmed"] = True
     try:
         return call_function(m, function, arguments, place)
@@ -187,10 +187,6 @@ def _note_first_run(m: Machine, function: Function, place: Place) -> None:
     capture = m.captures[-1]
     if len(m.frames) - 1 == capture.depth and (id(function.node), id(function.env)) not in m.ran:
         capture.first_runs.add(place.hop)
-
-
-def _definition(function: Function) -> Place:
-    return Place(function.module, function.node, function.qualname)
 
 
 def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Value:
@@ -470,8 +466,6 @@ def _construct_library_base(
     m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place
 ) -> None:
     """A class without a constructor of its own takes that of its library base."""
-    from graphlint.analysis.libraries import nn
-
     for dotted in info.externals():
         if dotted in nn.CUDA_BASES:
             calls.call(m, External(f"{dotted}.__init__", made), arguments, place.node, m.frame, place)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, statements
+from graphlint.analysis import functions, loops, statements
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -20,8 +20,6 @@ from graphlint.analysis.values import (
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-MAX_YIELDS = 3
 
 
 def is_generator(node: ast.AST) -> bool:
@@ -107,13 +105,9 @@ def iterate_object(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | N
             return collect(m, result)
         if name == "__getitem__":
             return (), result
-        from graphlint.analysis import loops
-
         return loops.elements_of(m, result) if result is not value else ((), Unknown("iterator"))
     held = value.fields.get("elements")
     if held is not None:
-        from graphlint.analysis import loops
-
         return loops.elements_of(m, held)
     return (), Unknown("element")
 

@@ -23,6 +23,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     identity_of,
+    is_none,
     join_all,
 )
 from graphlint.finding import Hop
@@ -129,7 +130,7 @@ class Capture:
     @property
     def memory(self) -> Value | None:
         """The pool that the graph allocates from: the one it was given, else its own."""
-        if self.pool is not None and not (isinstance(self.pool, Const) and self.pool.value is None):
+        if not is_none(self.pool):
             return self.pool
         own = self.graph.fields.get("own-pool") if self.graph is not None else None
         return own if isinstance(own, Value) else None

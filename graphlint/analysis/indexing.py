@@ -38,6 +38,7 @@ from graphlint.analysis.values import (
     alternatives,
     change_of,
     identity_of,
+    is_none,
     join,
     join_all,
 )
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """`owner[index]`."""
     if isinstance(owner, Union):
-        parts = [p for p in owner.values if not (isinstance(p, Const) and p.value is None)]
+        parts = [p for p in owner.values if not is_none(p)]
         return join_all(get_item(m, part, index, node, frame) for part in parts)
     if isinstance(owner, Tensor):
         return _tensor_item(m, owner, index, node, frame)
@@ -239,7 +240,7 @@ def _rank_after(owner: Tensor, index: Value) -> int | None:
         return None
     rank = owner.ndim
     for part in table_conditions.parts_of(index):
-        if isinstance(part, Const) and part.value is None:
+        if is_none(part):
             rank += 1
         elif (isinstance(part, Const) and part.value is Ellipsis) or isinstance(part, SliceValue):
             continue

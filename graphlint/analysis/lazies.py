@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis.events import Allocated
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Cell, Const, Fields, Mapping, Obj, Value, tensors_in
+from graphlint.analysis.values import Cell, Fields, Mapping, Obj, Value, is_none, tensors_in
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -50,5 +50,5 @@ def _belongs_to(capture: Capture, owner: Value | None) -> bool:
 
 def _was_absent(capture: Capture, cell: Cell) -> bool:
     read = capture.host_reads.get(cell)
-    found_none = read is not None and isinstance(read.value, Const) and read.value.value is None
+    found_none = read is not None and is_none(read.value)
     return found_none or cell in capture.absent

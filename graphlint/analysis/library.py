@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import effects, lifetimes, streams, tensor_ops
+from graphlint.analysis import attributes, effects, lifetimes, streams, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -43,6 +43,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     change_of,
+    is_none,
     tensors_in,
 )
 from graphlint.rules import operations
@@ -118,31 +119,26 @@ def call_external(m: Machine, function: External, arguments: Arguments, place: P
             effects.read_list(m, value)
     found = MODELS.get(function.name)
     if found is not None:
-        _count(m)
+        m.count_resolved()
         return found(call)
     if function.name.startswith("Tensor."):
-        _count(m)
+        m.count_resolved()
         return tensors.call_method(call)
     operation = operations.function(function.name)
     if operation is not None:
-        _count(m)
+        m.count_resolved()
         return tensors.call_function(call, operation)
     return _unmodelled(call)
-
-
-def _count(m: Machine) -> None:
-    if m.capture is not None:
-        m.capture.resolved += 1
 
 
 def _unmodelled(call: Call) -> Value:
     root = call.name.split(".")[0]
     is_operator = call.name.startswith("torch.ops.")
     if is_operator and (result := custom_operators.call_operator(call)) is not None:
-        _count(call.m)
+        call.m.count_resolved()
         return result
     if nn.is_module_class(call.name):
-        _count(call.m)
+        call.m.count_resolved()
         return nn.make_module(call)
     owner = call.owner
     if isinstance(owner, Obj) and isinstance(owner.cls, str):
@@ -152,7 +148,7 @@ def _unmodelled(call: Call) -> Value:
     if is_operator and not custom_operators.is_builtin(call.name):
         call.m.unresolved(call.place, "an operator without a Python body in the project")
     elif root in HOST_LIBRARIES:
-        _count(call.m)
+        call.m.count_resolved()
     else:
         call.m.unresolved(call.place, f"`{call.name}` is outside the project")
         streams.given_away(call.m, call.place, tuple(call.arguments.all()))
@@ -177,10 +173,10 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
     call = Call(m, f"{owner.cls}.__call__", owner, arguments, place, frame)
     found = MODELS.get(call.name)
     if found is not None:
-        _count(m)
+        m.count_resolved()
         return found(call)
     if owner.cls.startswith("torch.nn."):
-        _count(m)
+        m.count_resolved()
         return nn.call_module(call)
     override = owner.fields.get("elements")
     m.unresolved(place, f"calling a `{owner.cls}`")
@@ -206,8 +202,6 @@ def is_tensor_method(name: str) -> bool:
 def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
     """An attribute of an instance of a library class."""
     assert isinstance(owner.cls, str)
-    if owner.cls == "super":
-        return nn.super_attribute(m, owner, name, node, frame)
     if owner.cls == "torch.device" and name == "type":
         kind = owner.fields.get("type")
         return Const(kind) if isinstance(kind, str) else Host("str")
@@ -219,8 +213,6 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
         return Host("int", Change.CONSTANT, ("cuda_stream", owner.serial))
     held = owner.fields.get("wrapped")
     if held is not None and owner.cls == "compiled":
-        from graphlint.analysis import attributes
-
         return attributes.get(m, held, name, node, frame)
     return External(f"{owner.cls}.{name}", owner)
 
@@ -289,8 +281,7 @@ def note_replaced(m: Machine, owner: Tensor, place: Place) -> None:
 
 def note_grad(m: Machine, owner: Tensor, value: Value, place: Place) -> None:
     """`p.grad = value`."""
-    is_none = isinstance(value, Const) and value.value is None
     if isinstance(value, Tensor):
         m.memo[("grad", owner.storage.serial)] = value
-    elif is_none:
+    elif is_none(value):
         m.memo.pop(("grad", owner.storage.serial), None)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, captures, functions, generators, statements, tensor_ops
+from graphlint.analysis import calls, captures, functions, generators, names, statements, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -54,8 +54,6 @@ def run(m: Machine, root: Root) -> None:
 
 
 def _run_function(m: Machine, root: Root, frame: Frame) -> None:
-    from graphlint.analysis import names
-
     value = names.module_attribute(m, root.module, root.qualname)
     if value is None or isinstance(value, Unknown):
         return
@@ -86,21 +84,17 @@ def _arguments(m: Machine, value: Value, change: Change) -> Arguments:
         place = Place(function.module, arg, function.qualname)
         arguments.kwargs[arg.arg] = _given(m, function, arg, change, place)
     if spec.vararg is not None:
-        arguments.more = _given(m, function, spec.vararg, change, place_of(function))
-        return _positional(arguments, parameters, spec.kwonlyargs)
+        arguments.more = _given(m, function, spec.vararg, change, Place.of(function))
+        return _positional(arguments, parameters)
     return arguments
 
 
-def _positional(arguments: Arguments, parameters: list[ast.arg], keyword_only: list[ast.arg]) -> Arguments:
+def _positional(arguments: Arguments, parameters: list[ast.arg]) -> Arguments:
     """With `*args` the named parameters must be given by position."""
     for arg in parameters:
         if arg.arg in arguments.kwargs:
             arguments.args.append(arguments.kwargs.pop(arg.arg))
     return arguments
-
-
-def place_of(function: Function) -> Place:
-    return Place(function.module, function.node, function.qualname)
 
 
 def _given(m: Machine, function: Function, arg: ast.arg, change: Change, place: Place) -> Value:
@@ -147,8 +141,6 @@ def _class_holds(info: ClassInfo) -> bool:
 
 
 def _live_class(m: Machine, root: Root, frame: Frame) -> None:
-    from graphlint.analysis import names
-
     value = names.module_attribute(m, root.module, root.qualname)
     for part in alternatives(value) if value is not None else ():
         if isinstance(part, Class):

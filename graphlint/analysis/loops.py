@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     attributes,
+    classes,
     conditions,
     effects,
     expressions,
@@ -58,20 +59,24 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
         row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
         return (), row
     if isinstance(value, Union):
-        return (), join_all(part for v in value.values for part in _flat(elements_of(m, v)))
+        return (), join_all(part for v in value.values for part in all_elements(m, v))
     if isinstance(value, Obj):
         return _object_elements(m, value)
     if isinstance(value, Class) and value.info.is_enum:
         members = [name for name, default in value.info.attributes.items() if default is not None]
-        return tuple(attributes.enum_member(value.info, name) for name in members), None
+        return tuple(classes.enum_member(value.info, name) for name in members), None
     if isinstance(value, Const) and isinstance(value.value, str):
         return (), Host("str", Change.CONSTANT)
     return (), Unknown("element", change_of(value))
 
 
-def _flat(parts: tuple[tuple[Value, ...], Value | None]) -> list[Value]:
-    known, rest = parts
-    return [*known, *([rest] if rest is not None else [])]
+def all_elements(m: Machine, value: Value) -> list[Value]:
+    """What iterating over `value` yields, one value standing for those that are not known one by one."""
+    return _together(*elements_of(m, value))
+
+
+def _together(known: tuple[Value, ...], rest: Value | None) -> list[Value]:
+    return list(known) if rest is None else [*known, rest]
 
 
 def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
@@ -381,7 +386,8 @@ def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
         rows = zip(*(known for known, _ in columns), strict=False)
         made = Sequence_([Sequence_(row, "tuple") for row in rows])
     else:
-        parts = [join_all(_flat(column)) if _flat(column) else Unknown("empty") for column in columns]
+        held = [_together(*column) for column in columns]
+        parts = [join_all(column) if column else Unknown("empty") for column in held]
         made = Sequence_((), "list", Sequence_(parts, "tuple"))
     found = [(index, order) for index, value in enumerate(values) if (order := orders.of(m, value))]
     if found:
@@ -391,6 +397,5 @@ def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
 
 def joined_elements(m: Machine, value: Value) -> Value:
     """One value that stands for every element."""
-    known, rest = elements_of(m, value)
-    parts = _flat((known, rest))
+    parts = all_elements(m, value)
     return join_all(parts) if parts else Unknown("empty")

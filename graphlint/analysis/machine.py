@@ -149,7 +149,13 @@ class Machine:
             text = ast.unparse(place.node)[:120] if isinstance(place.node, ast.expr) else ""
             self.capture.unresolved.append(Unresolved(place, text, reason))
 
+    def count_resolved(self) -> None:
+        """Count a call in captured code that was followed."""
+        if self.capture is not None:
+            self.capture.resolved += 1
+
     def spend(self) -> None:
+        """Count a step; a scenario that has taken too many ends here."""
         self.steps += 1
         if self.steps > self.limit:
             raise Exhausted

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, conditions, expressions, hints, loops, statements
 from graphlint.analysis.frames import Frame
+from graphlint.analysis.libraries import builtin
 from graphlint.analysis.values import Const, Sequence_, Unknown, Value
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ def _typed(m: Machine, pattern: ast.pattern | None, subject: Value, frame: Frame
 
 
 def _fits_class(m: Machine, pattern: ast.MatchClass, subject: Value, frame: Frame) -> bool | None:
-    from graphlint.analysis.libraries import builtin
-
     answer = builtin.is_instance(subject, builtin.class_values(m, pattern.cls, frame))
     if answer is not True:
         return answer

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     effects,
     expressions,
     functions,
+    library,
     registration,
     statements,
 )
@@ -287,16 +288,8 @@ def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | Non
 
 
 def _external(m: Machine, dotted: str) -> Value:
-    from graphlint.analysis import library
-
     known = library.constant(m, dotted)
     return known if known is not None else External(dotted)
-
-
-def _of_library(m: Machine, dotted: str) -> Value:
-    from graphlint.analysis import library
-
-    return library.constant(m, dotted) or External(dotted)
 
 
 def canonical(dotted: str) -> str:

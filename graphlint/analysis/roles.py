@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import generators, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.roots import Text, is_declared, text_of
-from graphlint.analysis.values import Const, Obj
+from graphlint.analysis.values import Obj, is_none
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -201,6 +201,6 @@ def _missing_fields(owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> se
 
     def is_absent(name: str) -> bool:
         value = owner.fields.get(name)
-        return value is None or (isinstance(value, Const) and value.value is None)
+        return is_none(value)
 
     return {name for name in mentioned & written - made if is_absent(name)}

@@ -19,6 +19,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    is_none,
     tensors_in,
 )
 from graphlint.rules.operations import Operation
@@ -57,7 +58,7 @@ def _of_call(call: Arguments) -> Iterator[tuple[str, bool]]:
     yield "one-argument", len(call.operands) == 1 and call.complete and not {"input", "other"} & set(keywords)
     yield "tensor-repeats", _on_device(second)
     yield "tensor-std", _on_device(second)
-    yield "own-generator", not _is_none(keywords.get("generator"))
+    yield "own-generator", not is_none(keywords.get("generator"))
     yield "error-check", _checks(call)
     yield "spectral-order", _literal(call.get(1, "ord")) in (2, -2, "nuc")
     yield "jagged-layout", _dotted(keywords.get("layout")) == "torch.jagged"
@@ -78,14 +79,14 @@ def told(call: Arguments) -> tuple[set[str], int]:
     asked = (
         {"num_classes"} if call.last == "one_hot" and _literal(call.get(1, "num_classes")) == -1 else set()
     )
-    given = {name for name, value in call.keywords.items() if not _is_none(value)} - asked
+    given = {name for name, value in call.keywords.items() if not is_none(value)} - asked
     return given, 1 if asked else len(call.operands)
 
 
 def _checks(call: Arguments) -> bool:
     if call.operation.name.startswith("torch.distributions."):
         return _literal(call.keywords.get("validate_args")) is not False
-    return any(_is_true(call.keywords.get(name)) for name in ("check_errors", "error_if_nonfinite"))
+    return any(is_true(call.keywords.get(name)) for name in ("check_errors", "error_if_nonfinite"))
 
 
 def _of_operands(call: Arguments) -> set[str]:
@@ -241,11 +242,8 @@ def _is_integer(value: Value) -> bool:
     return isinstance(value, Host) and value.kind == "int"
 
 
-def _is_none(value: Value | None) -> bool:
-    return value is None or (isinstance(value, Const) and value.value is None)
-
-
-def _is_true(value: Value | None) -> bool:
+def is_true(value: Value | None) -> bool:
+    """Whether an argument is given and known to be true."""
     return isinstance(value, Const) and bool(value.value)
 
 
@@ -261,4 +259,4 @@ def _non_blocking(call: Arguments) -> bool:
     value = call.keywords.get("non_blocking")
     if value is None and call.last == "copy":
         value = call.get(2, "non_blocking")
-    return _is_true(value)
+    return is_true(value)

@@ -25,6 +25,7 @@ from graphlint.analysis.values import (
     cells_of,
     change_of,
     identity_of,
+    is_none,
     tensors_in,
 )
 
@@ -186,7 +187,7 @@ def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -
     changing = isinstance(value, Host) and change_of(value) is Change.CHANGING
     if not isinstance(value, (Host, Const)) or not (cells or changing):
         return
-    if isinstance(value, Const) and value.value is None:
+    if is_none(value):
         return
     place = frame.place(node)
     capture.host_uses.append(HostUse(value, cells, use, place, m.chain(place), conditions.certainty(m)))

@@ -304,7 +304,7 @@ class Env:
 class Function(Value):
     """A function of the project, perhaps bound to `self_value`, with the names it closes over."""
 
-    __slots__ = ("cls", "defaults", "env", "module", "node", "qualname", "self_value", "wraps")
+    __slots__ = ("cls", "defaults", "env", "module", "node", "qualname", "self_value")
 
     def __init__(
         self,
@@ -324,7 +324,6 @@ class Function(Value):
         self.cls = cls
         self.self_value = self_value
         self.defaults = defaults
-        self.wraps: Value | None = None
 
     def bind(self, value: Value) -> Function:
         return Function(
@@ -401,6 +400,11 @@ class Union(Value):
 NONE = Const(None)
 TRUE = Const(True)
 FALSE = Const(False)
+
+
+def is_none(value: Value | None) -> bool:
+    """Whether a value is certainly None; an argument or field that is not there counts as None."""
+    return value is None or (isinstance(value, Const) and value.value is None)
 
 
 def alternatives(value: Value) -> tuple[Value, ...]:

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     effects,
     expressions,
     functions,
+    hints,
     indexing,
     lazies,
     loops,
@@ -44,6 +45,7 @@ from graphlint.analysis.values import (
     cells_of,
     change_of,
     identity_of,
+    is_none,
     join,
     join_all,
     tensors_in,
@@ -157,10 +159,11 @@ def _reversed(call: Call) -> Value:
 def _sorted(call: Call) -> Value:
     value = call.owner if call.name.endswith("sort") else call.get(0, "iterable")
     known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
-    held = [t for v in (*known, *([rest] if rest else [])) for t in tensors_in(v, 0)]
+    values = [*known, rest] if rest is not None else [*known]
+    held = [t for v in values for t in tensors_in(v, 0)]
     if held and "key" not in call.arguments.kwargs:
         _scalar(call, "builtins.sorted", held[0], "sorted")
-    _run_key(call, [*known, *([rest] if rest is not None else [])])
+    _run_key(call, values)
     reverse = call.arguments.kwargs.get("reverse")
     down = isinstance(reverse, Const) and bool(reverse.value)
     known = _in_order(known, down) if rest is None else known
@@ -178,7 +181,7 @@ def _sorted(call: Call) -> Value:
 def _run_key(call: Call, values: list[Value]) -> None:
     """`key=function` is called for the elements, and its results are compared on the host."""
     key = call.arguments.kwargs.get("key")
-    if key is None or not values or (isinstance(key, Const) and key.value is None):
+    if key is None or not values or is_none(key):
         return
     result = calls.call(call.m, key, Arguments([join_all(values)]), call.node, call.frame, call.place)
     for tensor in tensors_in(result, 1):
@@ -255,8 +258,7 @@ def update(call: Call, made: Mapping, source: Value) -> None:
             call.m.heap.write(made.fields, key, entry)
             call.m.log_write(made.fields, key, entry[1], call.place)
         return
-    known, rest = loops.elements_of(call.m, source)
-    for pair in (*known, *([rest] if rest is not None else [])):
+    for pair in loops.all_elements(call.m, source):
         if isinstance(pair, Sequence_) and len(pair.items) == 2:
             indexing.set_item(call.m, made, pair.items[0], pair.items[1], None)
 
@@ -265,8 +267,7 @@ def update(call: Call, made: Mapping, source: Value) -> None:
 def _extreme(call: Call) -> Value:
     values = list(call.args)
     if len(values) == 1:
-        known, rest = loops.elements_of(call.m, values[0])
-        values = [*known, *([rest] if rest is not None else [])]
+        values = loops.all_elements(call.m, values[0])
     tensors = [v for v in values if isinstance(v, Tensor)]
     _run_key(call, values)
     if tensors and (len(values) > 1 or call.args[:1] == values[:1]) and "key" not in call.arguments.kwargs:
@@ -285,8 +286,7 @@ def _extreme(call: Call) -> Value:
 @model("builtins.sum")
 def _sum(call: Call) -> Value:
     value = call.get(0, "iterable")
-    known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
-    values = [*known, *([rest] if rest is not None else [])]
+    values = loops.all_elements(call.m, value) if value is not None else []
     tensors = [t for v in values for t in tensors_in(v, 0)]
     if tensors:
         tensor_ops.note_use(call.m, tensors, call.place)
@@ -298,7 +298,7 @@ def _sum(call: Call) -> Value:
 def _quantified(call: Call) -> Value:
     value = call.get(0, "iterable")
     known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
-    values = [*known, *([rest] if rest is not None else [])]
+    values = [*known, rest] if rest is not None else [*known]
     for part in values:
         for tensor in tensors_in(part, 0):
             _scalar(call, call.name, tensor, call.name.rpartition(".")[2])
@@ -483,8 +483,6 @@ def _object_is(value: Obj, cls: Value, name: str) -> bool | None:
 
 def instance_of_tested(m: Machine, node: ast.Call, wanted: tuple[Value, ...], frame: Frame) -> Value | None:
     """What an unknown value is inside `if isinstance(value, T)`."""
-    from graphlint.analysis import hints
-
     current = expressions.evaluate(m, node.args[0], frame)
     if not isinstance(current, (Unknown, Host)) or len(wanted) != 1:
         return None
@@ -709,9 +707,8 @@ def _dict_copy(call: Call) -> Value:
 @model("builtins.dict.fromkeys")
 def _fromkeys(call: Call) -> Value:
     made = Mapping(call.place)
-    known, rest = loops.elements_of(call.m, call.args[0]) if call.args else ((), None)
     value = call.get(1, "value") or NONE
-    for key in (*known, *([rest] if rest is not None else [])):
+    for key in loops.all_elements(call.m, call.args[0]) if call.args else ():
         indexing.set_item(call.m, made, key, value, None)
     return made
 

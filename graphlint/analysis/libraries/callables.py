@@ -79,8 +79,7 @@ def _method_type(call: Call) -> Value:
 def _reduce(call: Call) -> Value:
     if len(call.args) < 2:
         return Unknown(call.name)
-    known, rest = loops.elements_of(call.m, call.args[1])
-    values = [*call.args[2:3], *known, *([rest] if rest is not None else [])]
+    values = [*call.args[2:3], *loops.all_elements(call.m, call.args[1])]
     result = values[0] if values else Unknown("empty")
     for value in values[1 : 1 + loops.UNROLLED]:
         result = calls.call(

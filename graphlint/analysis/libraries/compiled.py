@@ -24,6 +24,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    is_none,
     tensors_in,
 )
 
@@ -36,7 +37,7 @@ CUDAGRAPH_MODES = ("reduce-overhead", "max-autotune")
 @model("torch.compile")
 def _compile(call: Call) -> Value:
     target = call.get(0, "model")
-    if target is None or (isinstance(target, Const) and target.value is None):
+    if target is None or is_none(target):
         return Partial(External("torch.compile"), (), dict(call.arguments.kwargs))
     if call.flag(6, "disable"):
         return target

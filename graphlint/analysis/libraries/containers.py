@@ -40,10 +40,7 @@ def _children(call: Call) -> Sequence_:
     """The modules of a container, given as a list, by name or one by one."""
     if len(call.args) == 1 and isinstance(call.args[0], Mapping):
         return Sequence_([value for _, value in call.args[0].entries()], "list")
-    if len(call.args) == 1 and not isinstance(call.args[0], Obj):
-        known, rest = loops.elements_of(call.m, call.args[0])
-        return Sequence_(known, "list", rest)
-    if len(call.args) == 1 and isinstance(call.args[0], Obj) and call.args[0].cls == "generator":
+    if len(call.args) == 1 and not (isinstance(call.args[0], Obj) and call.args[0].cls != "generator"):
         known, rest = loops.elements_of(call.m, call.args[0])
         return Sequence_(known, "list", rest)
     return Sequence_(call.args, "list", call.arguments.more)
@@ -72,8 +69,7 @@ def run_in_order(call: Call, owner: Obj) -> Value:
     """Call a `Sequential`: each child is given what the one before it gave."""
     held = owner.fields.get("elements")
     value: Value = call.args[0] if call.args else Unknown("input")
-    known, rest = loops.elements_of(call.m, held) if isinstance(held, Value) else ((), None)
-    for child in (*known, *([rest] if rest is not None else [])):
+    for child in loops.all_elements(call.m, held) if isinstance(held, Value) else ():
         value = calls.call(call.m, child, Arguments([value]), call.node, call.frame, call.place)
     return value
 

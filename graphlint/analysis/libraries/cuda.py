@@ -28,6 +28,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    is_none,
 )
 
 NO_GRAD = ("torch.no_grad", "torch.inference_mode")
@@ -68,7 +69,7 @@ def _graph_context(call: Call) -> Value:
 def _given_stream(call: Call, value: Value | None) -> Obj | None:
     """The stream to capture on; one that is not known is a stream of its own."""
     found = stream_of(call, value)
-    if found is not None or value is None or (isinstance(value, Const) and value.value is None):
+    if found is not None or is_none(value):
         return found
     return Obj("torch.cuda.Stream", call.place, "unknown")
 
@@ -405,8 +406,6 @@ def _device_module(call: Call) -> Value:
 
 @model("torch.device")
 def _device(call: Call) -> Value:
-    from graphlint.analysis import tensor_ops
-
     made = Obj("torch.device", call.place)
     named = tensor_ops.device_of(call.m, call.get(0, "type"))
     made.fields["type"] = named if isinstance(named, str) else None
@@ -415,8 +414,6 @@ def _device(call: Call) -> Value:
 
 @model("torch.set_default_device")
 def _default_device(call: Call) -> Value:
-    from graphlint.analysis import tensor_ops
-
     named = tensor_ops.device_of(call.m, call.get(0, "device"))
     call.m.memo["default-device"] = named if isinstance(named, str) else None
     return NONE
@@ -429,8 +426,6 @@ def _count(call: Call) -> Value:
 
 @model("torch.Generator")
 def _generator(call: Call) -> Value:
-    from graphlint.analysis import tensor_ops
-
     made = Obj("torch.Generator", call.place)
     named = tensor_ops.device_of(call.m, call.get(0, "device"))
     made.fields["type"] = "cpu" if named is False else named

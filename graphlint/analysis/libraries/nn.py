@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, functions, tensor_ops
+from graphlint.analysis import attributes, calls, tensor_ops
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
-from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import autograd, compiled, containers, hooks, modes
-from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
+from graphlint.analysis.libraries.registry import Call, Model, model
 from graphlint.analysis.values import (
     NONE,
     Change,
-    Class,
     Const,
     External,
     Host,
@@ -179,36 +176,6 @@ METHODS = frozenset(
 
 # Library classes that programs derive from and whose methods have models.
 CUDA_BASES = frozenset({"torch.cuda.graph", "torch.cuda.CUDAGraph"})
-
-
-def super_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
-    """`super().name`: the member after the current class, else the library base's."""
-    self_value, after = owner.fields.get("self"), owner.fields.get("after")
-    if not isinstance(self_value, (Obj, Class)) or not isinstance(after, Class):
-        return Unknown("super")
-    info = self_value.cls if isinstance(self_value, Obj) else self_value.info
-    if not isinstance(info, ClassInfo):
-        return Unknown("super")
-    found = info.find(name, after.info) if after.info in info.mro() else None
-    if found is not None:
-        where, method = found
-        if attributes.is_property(method):
-            return calls.call(
-                m, functions.method_value(m, where, method, self_value), Arguments(), node, frame
-            )
-        return functions.method_value(m, where, method, self_value)
-    if name == "__init__":
-        bases = (dotted for dotted in info.externals() if f"{dotted}.__init__" in MODELS)
-        base = next(bases, "torch.nn.Module")
-        return External(f"{base}.__init__", self_value)
-    if isinstance(self_value, Obj):
-        for dotted in info.externals():
-            from graphlint.analysis import library
-
-            inherited = library.inherited_attribute(m, self_value, dotted, name, frame.place(node))
-            if inherited is not None:
-                return inherited
-    return Unknown(f"super().{name}")
 
 
 # calling

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, contexts, expressions, generators, lazies, lifetimes, loops, suspension
+from graphlint.analysis import (
+    calls,
+    conditions,
+    contexts,
+    expressions,
+    generators,
+    indexing,
+    lazies,
+    lifetimes,
+    loops,
+    names,
+    suspension,
+    tensor_ops,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.heap import MISSING
@@ -20,6 +33,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     identity_of,
+    join_all,
     tensors_in,
 )
 
@@ -145,8 +159,6 @@ def _identity_of_function(function: Value) -> object:
 @model("cached-function.__call__")
 def _call_cached(call: Call) -> Value:
     """A memoised function: the result of the first call with equal arguments, kept by the cache alone."""
-    from graphlint.analysis import conditions, indexing
-
     results = call.this.fields["elements"]
     key = Sequence_(call.arguments.all(), "tuple")
     found = conditions.contains(results, key)
@@ -248,16 +260,13 @@ def _exit_close(call: Call) -> Value:
 def _chain(call: Call) -> Value:
     sources = call.args
     if call.name.endswith("from_iterable") and call.args:
-        known, rest = loops.elements_of(call.m, call.args[0])
-        sources = [*known, *([rest] if rest is not None else [])]
+        sources = loops.all_elements(call.m, call.args[0])
     items: list[Value] = []
     more: list[Value] = []
     for source in sources:
         known, rest = loops.elements_of(call.m, source)
         items.extend(known)
         more.extend([rest] if rest is not None else [])
-    from graphlint.analysis.values import join_all
-
     return Sequence_(items, "list", join_all(more) if more else None)
 
 
@@ -299,8 +308,6 @@ def _host_effect(call: Call) -> Value:
 
 @model("importlib.import_module", "builtins.__import__")
 def _import_module(call: Call) -> Value:
-    from graphlint.analysis import names
-
     dotted, package = call.text(0, "name"), call.text(1, "package")
     if dotted.startswith("."):
         dotted = f"{package}{dotted}" if package and not dotted.startswith("..") else ""
@@ -317,8 +324,6 @@ def _bisect(call: Call) -> Value:
 
 @model("host.format", "host.join")
 def _format(call: Call) -> Value:
-    from graphlint.analysis import tensor_ops
-
     for value in call.arguments.all():
         tensor_ops.formatted(call.m, call.node, value, call.frame, "str.format")
     return Host("str")
@@ -337,8 +342,6 @@ def _format(call: Call) -> Value:
 )
 def _log(call: Call) -> Value:
     """Arguments of a logging call are formatted when the record is emitted."""
-    from graphlint.analysis import tensor_ops
-
     for value in call.arguments.all():
         tensor_ops.formatted(call.m, call.node, value, call.frame, "logging")
     return NONE

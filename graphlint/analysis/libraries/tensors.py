@@ -284,7 +284,7 @@ def result_device(
     if operation.device in ("cpu", "cuda"):
         return operation.device
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
-        if _truthy(call.arguments.kwargs.get("pin_memory")):
+        if table_conditions.is_true(call.arguments.kwargs.get("pin_memory")):
             return "pinned"
         return default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
@@ -292,10 +292,6 @@ def result_device(
 
 def _follows_owner(last: str) -> bool:
     return last.startswith("new_") or last.endswith("_like")
-
-
-def _truthy(value: Value | None) -> bool:
-    return isinstance(value, Const) and bool(value.value)
 
 
 def _moved_device(
