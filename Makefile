@@ -1,6 +1,6 @@
 PYTHON ?= python3
 
-.PHONY: demo test clean
+.PHONY: demo test bench growth clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/graphlint check --exit-zero examples
@@ -10,6 +10,13 @@ test: .venv-test/ready
 	.venv-test/bin/ruff format --check .
 	.venv-test/bin/mypy
 	.venv-test/bin/python -m pytest -n 2
+
+# TREES is a folder of unpacked trees: vllm, megatron-core, flashinfer-python, ... (docs/performance.md).
+bench: .venv-bench/ready
+	.venv-bench/bin/python benchmarks/speed.py $(TREES)
+
+growth: .venv-bench/ready
+	.venv-bench/bin/python benchmarks/growth.py
 
 # The mark is written last, so that an interrupted installation is done again.
 .venv-demo/ready: pyproject.toml
@@ -22,5 +29,10 @@ test: .venv-test/ready
 	.venv-test/bin/python -m pip install --quiet -e ".[dev]"
 	touch $@
 
+.venv-bench/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet -e . ruff torchfix
+	touch $@
+
 clean:
-	rm -rf .venv-demo .venv-test
+	rm -rf .venv-demo .venv-test .venv-bench

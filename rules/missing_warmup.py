@@ -12,6 +12,7 @@ from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import External, Obj, Unknown, Value, tensors_in
 from graphlint.finding import Confidence, Hop, Level
+from graphlint.facts.pernode import per_node
 from graphlint.rules.rule import Report, Rule
 
 HELP = "run the same callable a few times on a side stream before the capture"
@@ -159,7 +160,11 @@ def _callable(event: Called, serial: int) -> Need:
 
 def _text(event: Called) -> str:
     """The callee as the program writes it."""
-    node = event.place.node
+    return _callee(event.place.node)
+
+
+@per_node
+def _callee(node: ast.AST) -> str:
     return ast.unparse(node.func) if isinstance(node, ast.Call) else "it"
 
 

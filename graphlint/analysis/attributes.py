@@ -46,6 +46,7 @@ from graphlint.analysis.values import (
     join_all,
     tensors_in,
 )
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -307,6 +308,7 @@ def _through_instance(m: Machine, owner: Obj, value: Value, place: Place) -> Val
     return value
 
 
+@per_node
 def _is_kept(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a property computes its value once."""
     return any("cached_property" in ast.unparse(decorator) for decorator in node.decorator_list)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Env, Value
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
@@ -140,9 +141,15 @@ class ClassInfo:
         found: dict[str, tuple[ClassInfo, ast.expr, ast.expr | None]] = {}
         for info in reversed(list(self.mro())):
             for name, annotation in info.annotations.items():
-                if "ClassVar" not in ast.dump(annotation):
+                if not _is_of_class(annotation):
                     found[name] = (info, annotation, info.attributes.get(name))
         return found
+
+
+@per_node
+def _is_of_class(annotation: ast.expr) -> bool:
+    """Whether an annotation says that the class holds the field, not its instances."""
+    return "ClassVar" in ast.dump(annotation)
 
 
 def _linearised(info: ClassInfo, above: frozenset[int]) -> list[ClassInfo]:

@@ -34,6 +34,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.facts.pernode import per_node
 from graphlint.finding import Confidence, Level
 
 if TYPE_CHECKING:
@@ -301,25 +302,19 @@ def _open(part: Value) -> bool:
     return isinstance(part, Unknown)
 
 
+@per_node
 def _path_text(node: ast.expr) -> str:
     """The cell that narrows a name or an attribute path; empty for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
-    if not isinstance(node, ast.Attribute):
-        return ""
-    cached: str | None = getattr(node, "_path", None)
-    if cached is None:
-        cached = node._path = "?" + ast.dump(node)  # type: ignore[attr-defined]
-    return cached
+    return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
 
 
+@per_node
 def _chooses_mode(node: ast.AST) -> bool:
     """Whether a test is of a mode of the program, by its text; a place that is no expression counts."""
-    cached: bool | None = getattr(node, "_mode", None)
-    if cached is None:
-        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
-        cached = node._mode = text == "" or MODE.search(text) is not None  # type: ignore[attr-defined]
-    return cached
+    text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+    return text == "" or MODE.search(text) is not None
 
 
 def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[str, Value]]:

@@ -17,6 +17,7 @@ from graphlint.analysis.values import (
     Value,
     join_all,
 )
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -31,6 +32,7 @@ def is_generator(node: ast.AST) -> bool:
     return cached
 
 
+@per_node
 def own_nodes(node: ast.AST) -> list[ast.AST]:
     """The nodes of a function without those of functions and classes inside it."""
     found: list[ast.AST] = []

@@ -28,6 +28,7 @@ from graphlint.analysis.values import (
     Value,
     tensors_in,
 )
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -147,10 +148,15 @@ class Reach:
         return []
 
 
+@per_node
+def _names_in(node: ast.AST) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
 def _closed_over(function: Function) -> list[Any]:
     """What a function holds: its object, its defaults and the names of enclosing calls that it mentions."""
     held: list[Any] = [function.self_value, *(function.defaults or {}).values()]
-    names = {node.id for node in ast.walk(function.node) if isinstance(node, ast.Name)}
+    names = _names_in(function.node)
     env = function.env
     while env is not None:
         held += [value for name, value in env.fields.items() if name in names]

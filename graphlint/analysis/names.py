@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -292,6 +293,7 @@ def _external(m: Machine, dotted: str) -> Value:
     return known if known is not None else External(dotted)
 
 
+@functools.cache
 def canonical(dotted: str) -> str:
     """The public name of something in a library."""
     for private, public in SAME_MODULE.items():

@@ -11,6 +11,7 @@ from graphlint.analysis import generators, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.roots import Text, is_declared, text_of
 from graphlint.analysis.values import Obj, is_none
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -110,12 +111,17 @@ def _comes_first(name: str, methods: dict[str, tuple[ClassInfo, Def]], wanted: s
 
 def _optional_fields(methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
     """Fields that some method tests before it uses them."""
-    found: set[str] = set()
-    for _, node in methods.values():
-        for part in generators.own_nodes(node):
-            if isinstance(part, (ast.If, ast.IfExp, ast.While, ast.Assert)):
-                found |= {p.attr for p in ast.walk(part.test) if isinstance(p, ast.Attribute)}
-    return found
+    return set().union(*(_tested_fields(node) for _, node in methods.values()))
+
+
+@per_node
+def _tested_fields(node: Def) -> frozenset[str]:
+    tests = (
+        part.test
+        for part in generators.own_nodes(node)
+        if isinstance(part, (ast.If, ast.IfExp, ast.While, ast.Assert))
+    )
+    return frozenset(p.attr for test in tests for p in ast.walk(test) if isinstance(p, ast.Attribute))
 
 
 def is_recapture(m: Machine, owner: Obj, name: str) -> bool:
@@ -142,6 +148,7 @@ def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> No
             roles.prepare.append(name)
 
 
+@per_node
 def _own_calls(node: Def) -> frozenset[str]:
     """The names that a method calls on its first parameter."""
     first = node.args.args[0].arg if node.args.args else ""
@@ -153,6 +160,7 @@ def _own_calls(node: Def) -> frozenset[str]:
     )
 
 
+@per_node
 def _gives(node: Def) -> bool:
     """Whether a method returns or yields a value."""
     return any(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.classes import Def
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
@@ -230,15 +231,19 @@ def _body_uses(module: ModuleFile, names: set[str]) -> bool:
     )
 
 
+@per_node
+def imports_in(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """The import statements of a file, those inside functions included."""
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
 def local_names(project: Project, file: ModuleFile, module: ModuleFile, name: str) -> set[str]:
     """What `file` calls the definition `name` of `module`: the names after an import, or its attribute."""
     found: set[str] = set()
-    for node in ast.walk(file.tree):
+    for node in imports_in(file.tree):
         if isinstance(node, ast.ImportFrom):
             found |= _from_import(project, file, node, module, name)
-        elif isinstance(node, ast.Import) and any(
-            project.module(alias.name, file) is module for alias in node.names
-        ):
+        elif any(project.module(alias.name, file) is module for alias in node.names):
             found.add(name)
     return found
 

@@ -10,6 +10,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Change, Host, Obj, Unknown
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -103,19 +104,16 @@ def _writers(cls: ClassInfo, name: str) -> list[tuple[ClassInfo, Def]]:
     return sorted(found, key=lambda pair: not pair[1].name.lstrip("_").startswith(EARLY))[:3]
 
 
+@per_node
 def written_fields(node: Def) -> frozenset[str]:
     """The names that a method assigns on its first parameter."""
-    cached: frozenset[str] | None = getattr(node, "_written_fields", None)
-    if cached is None:
-        first = node.args.args[0].arg if node.args.args else ""
-        names = set()
-        for part in generators.own_nodes(node):
-            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-                if isinstance(part.value, ast.Name) and part.value.id == first:
-                    names.add(part.attr)
-        cached = frozenset(names)
-        node._written_fields = cached  # type: ignore[union-attr]
-    return cached
+    first = node.args.args[0].arg if node.args.args else ""
+    return frozenset(
+        part.attr
+        for part in generators.own_nodes(node)
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+        if isinstance(part.value, ast.Name) and part.value.id == first
+    )
 
 
 def _captures(node: Def) -> bool:

@@ -30,6 +30,7 @@ RECURSION_LIMIT = 40_000
 # objects, as Python does, takes a third of the time of a large project.
 GARBAGE_THRESHOLD = 100_000
 FEWEST_UNITS = 4  # below this a fork saves nothing
+UNITS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 _NUMBER_BYTES = 4
 
 
@@ -43,7 +44,8 @@ def run_units(project: Project, config: Config, paths: list[str], jobs: int) -> 
     def run(path: str) -> dict[str, Any]:
         return with_deep_stack(lambda: packing.pack(analyst.run_unit(path)))
 
-    done = _run_forked(run, paths, jobs) if jobs > 1 and len(paths) >= FEWEST_UNITS and _can_fork() else {}
+    pays = jobs > 1 and len(paths) >= FEWEST_UNITS and _can_fork()
+    done = _run_forked(project, run, paths, jobs) if pays else {}
     return {path: done[path] if path in done else run(path) for path in paths}
 
 
@@ -51,7 +53,10 @@ def _can_fork() -> bool:
     return sys.platform.startswith("linux") and threading.active_count() == 1
 
 
-def _run_forked(run: _Run, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
+def _run_forked(project: Project, run: _Run, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
+    if len(paths) >= UNITS_OF_MANY_SEARCHES:
+        project.prepare_searches()
+    gc.freeze()  # what is shared so far stays shared: the collector would write to it
     take, give = os.pipe()
     os.write(give, b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(len(paths))))
     os.close(give)
@@ -60,6 +65,7 @@ def _run_forked(run: _Run, paths: list[str], jobs: int) -> dict[str, dict[str, A
     os.close(take)
     for pid, name in workers:
         done.update(_collect(pid, name))
+    gc.unfreeze()
     return done
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
 
 _SEPARATOR = b"\n"
@@ -38,6 +39,7 @@ class Mentions:
         for part in parts:
             self._starts.append(at)
             at += len(part) + len(_SEPARATOR)
+        self._ends = [start + len(part) for start, part in zip(self._starts, parts, strict=True)]
         self._text = _SEPARATOR.join(parts)
         self._known: dict[str, list[int]] = {}
         self._index: dict[bytes, list[int]] | None = None
@@ -53,7 +55,7 @@ class Mentions:
         if not word:
             return []
         if self._index is None and len(self._known) >= _SEARCHES_BEFORE_INDEX:
-            self._index = self._build_index()
+            self.build_index()
         if self._index is not None:
             return self._index.get(word, [])
         return self._search(word)
@@ -70,13 +72,21 @@ class Mentions:
             at = text.find(word, at + 1)
         return found
 
-    def _build_index(self) -> dict[bytes, list[int]]:
-        index: dict[bytes, list[int]] = {}
-        ends = [*self._starts[1:], len(self._text) + 1]
-        for file, start in enumerate(self._starts):
-            for word in set(self._text[start : ends[file]].translate(_WORD_BYTES).split()):
-                index.setdefault(word, []).append(file)
-        self._text = b""
+    def content(self, file: int) -> bytes:
+        """The bytes of a file, by its position."""
+        return self._text[self._starts[file] : self._ends[file]]
+
+    def build_index(self) -> None:
+        """Build the index now: for a process that is to be forked, so that it is built once."""
+        if self._index is None:
+            self._index = self._indexed()
+
+    def _indexed(self) -> dict[bytes, list[int]]:
+        index: defaultdict[bytes, list[int]] = defaultdict(list)
+        for file in range(len(self._starts)):
+            for word in set(self.content(file).translate(_WORD_BYTES).split()):
+                index[word].append(file)
+        index.default_factory = None
         return index
 
 

@@ -55,6 +55,8 @@ class Project:
         self._problems: dict[str, Problem] = {}
         self._trace = Trace()
         self._found: dict[Search, tuple[str, ...]] = {}
+        self._single: dict[str, Mentions] = {}
+        self._answers: dict[tuple[Search, str], bool] = {}
 
     def _absolute(self, path: Path | str) -> str:
         return os.path.normpath(os.path.join(self._cwd, path))
@@ -190,8 +192,8 @@ class Project:
         if kind == "mentions":
             return tuple(self._paths[position] for position in self._mentions.of(name))
         if kind in _TEXT_SEARCHES:
-            mentioning = (self._paths[position] for position in self._mentions.of(name))
-            return tuple(path for path in mentioning if _TEXT_SEARCHES[kind](_bytes_or_nothing(path), name))
+            holds, mentions = _TEXT_SEARCHES[kind], self._mentions
+            return tuple(self._paths[at] for at in mentions.of(name) if holds(mentions.content(at), name))
         return tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
 
     # --- what has been asked ------------------------------------------------------------------------
@@ -208,14 +210,25 @@ class Project:
         """The files that hold a mark, in path order; nothing is parsed."""
         return [path for path in self._paths if self._scanned[path].scan.marks]
 
+    def prepare_searches(self) -> None:
+        """Get ready for very many searches, before this process is forked into several that make them."""
+        self._mentions.build_index()
+
     def still_finds(self, search: Search, path: str) -> bool:
         """Whether a search finds one file, answered from that file alone."""
-        kind, name = search
-        if kind == "mentions":
-            return bool(Mentions([_bytes_or_nothing(path)]).of(name))
-        if kind in _TEXT_SEARCHES:
-            return _TEXT_SEARCHES[kind](_bytes_or_nothing(path), name)
-        return name in getattr(self._scanned[path].scan, kind)
+        answers, (kind, name) = self._answers, search
+        if (search, path) not in answers:
+            if path not in self._single:
+                self._single[path] = Mentions([_bytes_or_nothing(path)])
+                self._single[path].build_index()
+            one = self._single[path]
+            found = bool(one.of(name))
+            if found and kind in _TEXT_SEARCHES:
+                found = _TEXT_SEARCHES[kind](one.content(0), name)
+            elif kind in _SCANNED:
+                found = name in getattr(self._scanned[path].scan, kind)
+            answers[(search, path)] = found
+        return answers[(search, path)]
 
     def resolves_to(self, dotted: str, importer: str) -> str:
         """The path that a dotted name means to the file `importer`; empty when there is none."""
@@ -227,6 +240,7 @@ class Project:
 
 
 _TEXT_SEARCHES = {"derives": derives, "fills": fills}
+_SCANNED = frozenset({"defines", "writes"})
 
 
 def _path_order(path: str) -> list[str]:
