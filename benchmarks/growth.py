@@ -1,6 +1,6 @@
 """How the cost grows: generated projects of more files, of more regions, and one very long file.
 
-    python benchmarks/growth.py
+python benchmarks/growth.py
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ from pathlib import Path
 
 from measure import Cost, cost_of
 
-CHECK = [str(Path(sys.executable).parent / "graphlint"), "check", "--isolated", "--exit-zero", "--no-cache", "."]
+CHECK = [
+    str(Path(sys.executable).parent / "graphlint"),
+    "check",
+    "--isolated",
+    "--exit-zero",
+    "--no-cache",
+    ".",
+]
 FILES = (1_000, 4_000, 16_000)
 REGIONS = (10, 100, 1_000)
 LINES = 100_000

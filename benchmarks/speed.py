@@ -61,7 +61,9 @@ def _measure(name: str, copy: Path) -> None:
 
 def _row(tree: str, what: str, cost: Cost, base: Cost) -> None:
     ratios = f"{cost.cpu / base.cpu:.1f} | {cost.wall / base.wall:.1f}"
-    print(f"| {tree} | {what} | {cost.cpu:.2f} | {cost.wall:.2f} | {cost.memory:.0f} | {ratios} |", flush=True)
+    print(
+        f"| {tree} | {what} | {cost.cpu:.2f} | {cost.wall:.2f} | {cost.memory:.0f} | {ratios} |", flush=True
+    )
 
 
 def _least_and_most_imported(folder: Path) -> tuple[Path, Path]:

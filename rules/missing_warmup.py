@@ -11,8 +11,8 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import External, Obj, Unknown, Value, tensors_in
-from graphlint.finding import Confidence, Hop, Level
 from graphlint.facts.pernode import per_node
+from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
 HELP = "run the same callable a few times on a side stream before the capture"
