@@ -19,6 +19,7 @@ class AllocationKeptFromCapture(Rule):
     hazard = "alloc-in-capture"
     level = Level.ERROR
     summary = "a lazy cache is first filled inside a capture, with memory of the graph"
+    rows = ("D12",)
     subscribes = (Allocated, CaptureEnded)
 
     def __init__(self) -> None:

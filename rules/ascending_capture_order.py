@@ -21,6 +21,7 @@ class AscendingCaptureOrder(Rule):
     hazard = "capture-order"
     level = Level.WARNING
     summary = "graphs that share a pool are captured from small to large"
+    rows = ("G04",)
     subscribes = (CaptureEnded, Called)
 
     def __init__(self) -> None:

@@ -18,6 +18,7 @@ class AutocastCacheInCapture(Rule):
     hazard = "training"
     level = Level.ERROR
     summary = "a capture inside `torch.autocast` that caches casted weights"
+    rows = ("A13",)
     subscribes = (CaptureStarted,)
 
     def on(self, event: CaptureStarted) -> Iterator[Report]:

@@ -18,6 +18,7 @@ class BulkReadInCapture(Rule):
     hazard = "sync-in-capture"
     level = Level.ERROR
     summary = "captured code copies a device tensor to the host"
+    rows = ("C03",)
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -17,6 +17,7 @@ class CaptureOnDefaultStream(Rule):
     hazard = "stream-escape"
     level = Level.ERROR
     summary = "`capture_begin` on the default stream"
+    rows = ("E09",)
     subscribes = (CaptureStarted,)
 
     def on(self, event: CaptureStarted) -> Iterator[Report]:

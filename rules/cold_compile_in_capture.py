@@ -18,6 +18,7 @@ class ColdCompileInCapture(Rule):
     hazard = "jit-in-capture"
     level = Level.ERROR
     summary = "code is compiled or tuned during a capture, because it first runs there"
+    rows = ("I02", "I03", "K05")
     subscribes = (Called,)
 
     def on(self, event: Called) -> Iterator[Report]:

@@ -18,6 +18,7 @@ class DdpSetup(Rule):
     hazard = "stream-escape"
     level = Level.ERROR
     summary = "`DistributedDataParallel` is built on the default stream, and its backward pass is captured"
+    rows = ("E05", "J06")
     subscribes = (Called,)
 
     def __init__(self) -> None:

@@ -21,6 +21,7 @@ class DdpShortWarmup(Rule):
     hazard = "missing-warmup"
     level = Level.ERROR
     summary = "`DistributedDataParallel` is captured before it has settled"
+    rows = ("J06",)
     subscribes = (Called,)
 
     def __init__(self) -> None:

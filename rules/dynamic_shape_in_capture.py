@@ -18,6 +18,7 @@ class DynamicShapeInCapture(Rule):
     hazard = "dynamic-shape"
     level = Level.ERROR
     summary = "captured code runs an operation whose result size depends on device data"
+    rows = ("C07", "C08", "C09")
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -19,6 +19,7 @@ class EagerBackwardOfCapture(Rule):
     hazard = "training"
     level = Level.ERROR
     summary = "an eager backward pass through operations that were captured"
+    rows = ("J04",)
     subscribes = (Called,)
 
     def on(self, event: Called) -> Iterator[Report]:

@@ -17,6 +17,7 @@ class FreedStaticInput(Rule):
     hazard = "stale-pointer"
     level = Level.ERROR
     summary = "nothing holds an input of a graph any more"
+    rows = ("A02", "H02")
     subscribes = (InputFreed,)
 
     def on(self, event: InputFreed) -> Iterator[Report]:

@@ -19,6 +19,7 @@ class GlobalCaptureModeWithThreads(Rule):
     hazard = "thread-mode"
     level = Level.ERROR
     summary = "a capture that restricts every thread while another thread calls CUDA"
+    rows = ("E06", "E07", "H05")
     subscribes = (CaptureStarted, Called)
 
     def __init__(self) -> None:

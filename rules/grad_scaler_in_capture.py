@@ -18,6 +18,7 @@ class GradScalerInCapture(Rule):
     hazard = "implicit-sync"
     level = Level.ERROR
     summary = "a gradient scaler that decides on the host, inside a capture region, whether to step"
+    rows = ("C20", "J13")
     subscribes = (Called,)
 
     def on(self, event: Called) -> Iterator[Report]:

@@ -20,6 +20,7 @@ class GradientAccumulates(Rule):
     hazard = "training"
     level = Level.WARNING
     summary = "a backward pass is captured while `.grad` exists, so that every replay adds to it"
+    rows = ("J03",)
     subscribes = (Called, Replay)
 
     def __init__(self) -> None:

@@ -20,6 +20,7 @@ class GradientsDropped(Rule):
     hazard = "stale-pointer"
     level = Level.ERROR
     summary = "gradients that a captured backward fills are dropped, and the eager optimizer finds none"
+    rows = ("J02",)
     subscribes = (Called, CaptureEnded, Replay)
 
     def __init__(self) -> None:

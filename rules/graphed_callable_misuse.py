@@ -17,6 +17,7 @@ class GraphedCallableMisuse(Rule):
     hazard = "training"
     level = Level.ERROR
     summary = "a graphed callable that is used in a way its graphs cannot follow"
+    rows = ("B07", "J05")
     subscribes = (Called,)
 
     def __init__(self) -> None:

@@ -18,6 +18,7 @@ class HostBranchInCapture(Rule):
     hazard = "host-branch-on-device"
     level = Level.ERROR
     summary = "captured Python takes a branch that depends on a device value"
+    rows = ("C05", "C16")
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

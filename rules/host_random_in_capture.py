@@ -18,6 +18,7 @@ class HostRandomInCapture(Rule):
     hazard = "frozen-scalar"
     level = Level.ERROR
     summary = "captured code that draws a random number on the host, or reads a clock into a kernel"
+    rows = ("D07",)
     subscribes = (Called, FrozenUse)
 
     def on(self, event: Called | FrozenUse) -> Iterator[Report]:

@@ -21,6 +21,7 @@ class HostSyncInCapture(Rule):
     hazard = "sync-in-capture"
     level = Level.ERROR
     summary = "captured code waits for the device explicitly"
+    rows = ("C01", "C13", "C18")
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -60,6 +60,7 @@ class MissingWarmup(Rule):
     hazard = "missing-warmup"
     level = Level.ERROR
     summary = "what a capture records has never run before the capture"
+    rows = ("I01",)
     subscribes = (Called,)
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ class OptimizerNotCapturable(Rule):
     hazard = "training"
     level = Level.ERROR
     summary = "a captured step of an optimizer that keeps its step count on the host"
+    rows = ("J01",)
     subscribes = (Called,)
 
     def on(self, event: Called) -> Iterator[Report]:

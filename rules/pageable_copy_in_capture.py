@@ -18,6 +18,7 @@ class PageableCopyInCapture(Rule):
     hazard = "pageable-copy"
     level = Level.ERROR
     summary = "captured code copies host data that is not in pinned memory to the device"
+    rows = ("C08", "C11", "C12", "H01")
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

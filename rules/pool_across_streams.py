@@ -18,6 +18,7 @@ class PoolAcrossStreams(Rule):
     hazard = "pool-misuse"
     level = Level.WARNING
     summary = "graphs captured on different streams are given one pool"
+    rows = ("G06",)
     subscribes = (CaptureEnded,)
 
     def __init__(self) -> None:

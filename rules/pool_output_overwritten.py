@@ -17,6 +17,7 @@ class PoolOutputOverwritten(Rule):
     hazard = "pool-misuse"
     level = Level.ERROR
     summary = "an output is read after the replay of another graph of its pool"
+    rows = ("G01",)
     subscribes = (PoolOverwritten,)
 
     def on(self, event: PoolOverwritten) -> Iterator[Report]:

@@ -20,6 +20,7 @@ class PoolPerGraph(Rule):
     hazard = "pool-misuse"
     level = Level.WARNING
     summary = "a loop captures graphs of several sizes, each with a pool of its own"
+    rows = ("G05",)
     subscribes = (CaptureEnded,)
 
     def __init__(self) -> None:

@@ -17,6 +17,7 @@ class RandomStateInCapture(Rule):
     hazard = "rng-unregistered"
     level = Level.ERROR
     summary = "random state that Python code reads or sets inside a capture region"
+    rows = ("F02",)
     subscribes = (Called, Operation)
 
     def on(self, event: Called | Operation) -> Iterator[Report]:

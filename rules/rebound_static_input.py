@@ -20,6 +20,7 @@ class ReboundStaticInput(Rule):
     hazard = "rebind-static-input"
     level = Level.ERROR
     summary = "a tensor that a graph reads is rebound instead of written between replays"
+    rows = ("A01", "A03", "A10", "A11", "A12", "B06")
     subscribes = (Replay, Displaced)
 
     def on(self, event: Replay | Displaced) -> Iterator[Report]:

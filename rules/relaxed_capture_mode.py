@@ -17,6 +17,7 @@ class RelaxedCaptureMode(Rule):
     hazard = "thread-mode"
     level = Level.NOTE
     summary = "a capture in the relaxed mode, which hides unsafe calls"
+    rows = ("E11",)
     subscribes = (CaptureStarted,)
 
     def on(self, event: CaptureStarted) -> Iterator[Report]:

@@ -21,6 +21,7 @@ class ReplacedWeight(Rule):
     hazard = "stale-pointer"
     level = Level.ERROR
     summary = "the storage of a weight is replaced while a graph still reads the old one"
+    rows = ("A09",)
     subscribes = (Replay,)
 
     def on(self, event: Replay) -> Iterator[Report]:

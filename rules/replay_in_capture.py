@@ -17,6 +17,7 @@ class ReplayInCapture(Rule):
     hazard = "other"
     level = Level.ERROR
     summary = "a graph is replayed while another capture is open"
+    rows = ("E10",)
     subscribes = (events.ReplayInCapture,)
 
     def on(self, event: events.ReplayInCapture) -> Iterator[Report]:

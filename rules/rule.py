@@ -53,6 +53,8 @@ class Report:
 class Rule:
     """A hazard of the catalogue: permanent `code`, kebab-case `name`, family, default level, one sentence.
 
+    `rows` are the rows of `tables/hazards.toml` that the rule finds, in whole or in part.
+
     A subclass lives in a module of its own that carries the name in snake case; its page is the Markdown
     file beside it. The registry finds it there; nothing else has to know about a new rule.
     """
@@ -62,6 +64,7 @@ class Rule:
     hazard: ClassVar[str]
     level: ClassVar[Level]
     summary: ClassVar[str]
+    rows: ClassVar[tuple[str, ...]] = ()
     subscribes: ClassVar[tuple[type[Event], ...]] = ()
 
     def on(self, event: Any) -> Iterator[Report]:

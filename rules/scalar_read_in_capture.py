@@ -18,6 +18,7 @@ class ScalarReadInCapture(Rule):
     hazard = "sync-in-capture"
     level = Level.ERROR
     summary = "captured code reads a device value as a Python number"
+    rows = ("C02", "C05", "C10", "K04", "L04")
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -22,6 +22,7 @@ class SideEffectInCapture(Rule):
     hazard = "side-effect"
     level = Level.ERROR
     summary = "captured Python writes host state that eager code reads between replays"
+    rows = ("D06",)
     subscribes = (SideEffect,)
 
     def on(self, event: SideEffect) -> Iterator[Report]:

@@ -17,6 +17,7 @@ class StreamEscapeInCapture(Rule):
     hazard = "stream-escape"
     level = Level.ERROR
     summary = "captured code puts work on a stream that has not joined the capture"
+    rows = ("E01", "E04")
     subscribes = (StreamEscaped,)
 
     def on(self, event: StreamEscaped) -> Iterator[Report]:

@@ -18,6 +18,7 @@ class SwallowedCaptureFailure(Rule):
     hazard = "rng-unregistered"
     level = Level.WARNING
     summary = "a failed capture of random operations is swallowed, and the program goes on eagerly"
+    rows = ("F04",)
     subscribes = (Called, CaptureGuarded)
 
     def __init__(self) -> None:

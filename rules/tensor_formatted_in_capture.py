@@ -18,6 +18,7 @@ class TensorFormattedInCapture(Rule):
     hazard = "implicit-sync"
     level = Level.ERROR
     summary = "captured code prints or formats a device tensor"
+    rows = ("C04",)
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

@@ -17,6 +17,7 @@ class UnjoinedStream(Rule):
     hazard = "stream-escape"
     level = Level.ERROR
     summary = "a stream forked from the capture has work that the capturing stream never waits for"
+    rows = ("E02",)
     subscribes = (StreamUnjoined,)
 
     def on(self, event: StreamUnjoined) -> Iterator[Report]:

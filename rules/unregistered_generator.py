@@ -19,6 +19,7 @@ class UnregisteredGenerator(Rule):
     hazard = "rng-unregistered"
     level = Level.ERROR
     summary = "captured random numbers from a generator that the graph does not know"
+    rows = ("F01",)
     subscribes = (Operation,)
 
     def on(self, event: Operation) -> Iterator[Report]:

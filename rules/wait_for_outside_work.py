@@ -17,6 +17,7 @@ class WaitForOutsideWork(Rule):
     hazard = "stream-escape"
     level = Level.ERROR
     summary = "captured code waits for work that is not part of the capture"
+    rows = ("E03",)
     subscribes = (OutsideWait,)
 
     def on(self, event: OutsideWait) -> Iterator[Report]:

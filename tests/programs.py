@@ -36,10 +36,10 @@ def findings(program: Program, **options: Any) -> list[Finding]:
     return list(_check(program, options).findings)
 
 
-def check_marks(program: Program, **options: Any) -> None:
-    """Assert that the findings that are shown by default are exactly those that the marks expect."""
+def check_marks(program: Program, *, level: Level = Level.WARNING, **options: Any) -> None:
+    """Assert that the findings that are shown at a level are exactly those that the marks expect."""
     result = _check(program, options)
-    shown = report_of(result, Level.WARNING, Confidence.LIKELY).findings
+    shown = report_of(result, level, Confidence.LIKELY).findings
     found = {(each.path, each.span.line, each.code) for each in shown}
     expected = {(path, line, code) for path, line, word, code in _marks(program) if word == "expect"}
     texts = {path: text.splitlines() for path, text in _files(program).items()}

@@ -1,0 +1,114 @@
+"""Write `docs/coverage.md`: which hazards the rules find, from the registry and `rules/tables/hazards.toml`.
+
+    python benchmarks/make_coverage.py
+
+A row is *found* or *partly* found by the rules that name it, with a program in `tests/hazards/` that shows it; of
+any other row the table says what is planned, or why there is no rule.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "coverage.md"
+
+sys.path.insert(0, str(ROOT))
+from graphlint.rules.registry import all_rules  # noqa: E402
+from graphlint.rules.rule import Rule  # noqa: E402
+
+# What a row says when no rule covers it: the key in the table, and the answer in words.
+ANSWERS = {
+    "sentinel": "run time",
+    "open": "open",
+    "reason": "no",
+}
+MEANING = {
+    "found": "found by a rule; a test program shows it",
+    "partly": "found in part; a test program shows it, and the last column says what is left out",
+    "open": "no rule yet, although one could be written; the last column says what it would need",
+    "run time": "left to the runtime sentinel, which is not built yet; the last column says by which check",
+    "no": "cannot be told from the program",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the catalogue with what covers it: `answer` is a key of `MEANING`, `note` explains it."""
+
+    id: str
+    title: str
+    effect: str
+    rules: tuple[type[Rule], ...]
+    answer: str
+    note: str
+
+
+def rows() -> list[Row]:
+    """Return every row in the order of the catalogue; a row without exactly one answer raises ValueError."""
+    table = tomllib.loads((ROOT / "rules" / "tables" / "hazards.toml").read_text("utf-8"))
+    return [row_of(raw) for raw in table["row"]]
+
+
+def row_of(raw: dict[str, str]) -> Row:
+    """Return a row of the table with its rules and its answer."""
+    rules = tuple(rule for rule in all_rules() if raw["id"] in rule.rows)
+    if unknown := raw.keys() - {"id", "title", "effect", "missing", *ANSWERS}:
+        raise ValueError(f"{raw['id']}: unknown keys {sorted(unknown)}")
+    given = [(answer, raw[key]) for key, answer in ANSWERS.items() if key in raw]
+    if rules:
+        given.append(("partly", raw["missing"]) if "missing" in raw else ("found", ""))
+    elif "missing" in raw:
+        raise ValueError(f"{raw['id']}: something is missing from rules that do not exist")
+    if len(given) != 1:
+        raise ValueError(f"{raw['id']}: {len(given)} answers")
+    return Row(raw["id"], raw["title"], raw["effect"], rules, *given[0])
+
+
+def page(found: list[Row]) -> str:
+    """Return the text of the page."""
+    return "\n".join([_head(found), *_summary(found), "", *_table(found), ""])
+
+
+def _head(found: list[Row]) -> str:
+    return f"""\
+# Which hazards the rules find
+
+The catalogue has {len(found)} rows. `benchmarks/make_coverage.py` writes this page from `rules/tables/hazards.toml`
+and from the rows that each rule names; a test keeps it true. *Found* means that a program in `tests/hazards/`
+shows the hazard and is reported, not that every form of it is: the limits are on the pages of the rules.
+"""
+
+
+def _summary(found: list[Row]) -> list[str]:
+    count = Counter((row.answer, row.effect) for row in found)
+    lines = ["| answer | silent | loud | cost | all | meaning |", "|---|--:|--:|--:|--:|---|"]
+    for answer, meaning in MEANING.items():
+        numbers = [count[answer, effect] for effect in ("silent", "loud", "cost")]
+        lines.append(f"| {answer} | {' | '.join(map(str, (*numbers, sum(numbers))))} | {meaning} |")
+    return lines
+
+
+def _table(found: list[Row]) -> list[str]:
+    lines = ["| row | hazard | effect | answer | rules | what is left out, planned or in the way |"]
+    lines.append("|---|---|---|---|---|---|")
+    for row in found:
+        links = " ".join(f"[{rule.code}](../rules/{rule.page().name})" for rule in row.rules)
+        lines.append(
+            f"| {row.id} | {row.title} | {row.effect} | {row.answer} | {links} | {row.note} |".replace(
+                "  ", " "
+            )
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(rows()), encoding="utf-8")

@@ -1,0 +1,14 @@
+import torch
+
+
+@torch.compile
+def double(x):
+    return x * 2
+
+
+def record(x: torch.Tensor):
+    print("recording")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = double(x)  # expect: CG702
+    return graph, y
