@@ -2,8 +2,8 @@
 
     python benchmarks/make_coverage.py
 
-A row is *found* or *partly* found by the rules that name it, with a program in `tests/hazards/` that shows it; of
-any other row the table says what is planned, or why there is no rule.
+A row is *found* or *partly* found by the rules that name it, with a program in `tests/hazards/` that shows it.
+Of any other row the table says what is planned, or why there is no rule.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ def _head(found: list[Row]) -> str:
     return f"""\
 # Which hazards the rules find
 
-The catalogue has {len(found)} rows. `benchmarks/make_coverage.py` writes this page from `rules/tables/hazards.toml`
-and from the rows that each rule names; a test keeps it true. *Found* means that a program in `tests/hazards/`
-shows the hazard and is reported, not that every form of it is: the limits are on the pages of the rules.
+The catalogue has {len(found)} rows. `benchmarks/make_coverage.py` writes this page from
+`rules/tables/hazards.toml` and from the rows that each rule names; a test keeps it true. *Found* means that a
+program in `tests/hazards/` shows the hazard and is reported, not that every form of it is: the limits are on the
+pages of the rules.
 """
 
 
