@@ -2,7 +2,7 @@
 
     python benchmarks/make_coverage.py
 
-A row is *found* or *partly* found by the rules that name it, with a program in `tests/hazards/` that shows it.
+A row is *found* or *partly* found by the rules that name it; `tests/hazards/` has a program for each.
 Of any other row the table says what is planned, or why there is no rule.
 """
 
@@ -84,8 +84,8 @@ def _head(found: list[Row]) -> str:
 
 The catalogue has {len(found)} rows. `benchmarks/make_coverage.py` writes this page from
 `rules/tables/hazards.toml` and from the rows that each rule names; a test keeps it true. *Found* means that a
-program in `tests/hazards/` shows the hazard and is reported, not that every form of it is: the limits are on the
-pages of the rules.
+program in `tests/hazards/` shows the hazard and is reported, not that every form of it is: the limits are on
+the pages of the rules.
 """
 
 
