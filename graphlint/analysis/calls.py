@@ -11,6 +11,7 @@ from graphlint.analysis import (
     expressions,
     functions,
     indexing,
+    instances,
     library,
     lifetimes,
     loops,
@@ -119,7 +120,7 @@ def _call_one(m: Machine, function: Value, arguments: Arguments, place: Place, f
         return functions.call_function(m, function, arguments, place)
     if isinstance(function, Class):
         m.count_resolved()
-        return functions.construct(m, function.info, arguments, place)
+        return instances.construct(m, function.info, arguments, place)
     if isinstance(function, External):
         return library.call_external(m, function, arguments, place, frame)
     if isinstance(function, Partial):

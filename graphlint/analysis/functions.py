@@ -1,4 +1,4 @@
-"""Project functions and classes: definition, argument binding, calling, making instances."""
+"""Project functions and classes: definition, decorators, calling."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    binding,
     calls,
     captures,
     classes,
-    duck,
     expressions,
     generators,
     hints,
@@ -21,8 +21,6 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import containers, nn
-from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -32,10 +30,8 @@ from graphlint.analysis.values import (
     External,
     Function,
     Host,
-    Mapping,
     Obj,
     Partial,
-    Sequence_,
     Unknown,
     Value,
     alternatives,
@@ -150,7 +146,7 @@ def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -
 
 
 def call_function(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
-    """Call a project function: bind, run, and join what its `return` statements give.
+    """Call a project function: binding.bind, run, and join what its `return` statements give.
 
     A guard answers whether a capture is open; a declared function is a capture region of its own.
     """
@@ -158,7 +154,7 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
         return Const(bool(m.captures))
     if roots.is_declared(function.node) and not m.captures:
         return _call_declared(m, function, arguments, place)
-    env = bind(m, function, arguments, place)
+    env = binding.bind(m, function, arguments, place)
     reached = m.captures or ([m.foreign] if m.foreign is not None else [])
     for capture in reached:
         capture.functions.setdefault(id(function.node), (Place.of(function), m.chain(place)))
@@ -370,146 +366,3 @@ def _apply_method_decorator(
         return result.bind(value.self_value) if isinstance(result, Function) else value
     result = calls.call(m, applied, Arguments([value]), decorator, frame)
     return value if isinstance(result, (Unknown, Host)) else result
-
-
-# binding
-
-
-def bind(m: Machine, function: Function, arguments: Arguments, place: Place) -> Env:
-    """Parameters to values; what is not given comes from defaults or from the annotation."""
-    env = Env(function.module, function.env)
-    spec = function.node.args
-    given = list(arguments.args)
-    if function.self_value is not None:
-        given.insert(0, function.self_value)
-    kwargs = dict(arguments.kwargs)
-    for arg in [*spec.posonlyargs, *spec.args]:
-        if given:
-            value = given.pop(0)
-        elif arg.arg in kwargs:
-            value = kwargs.pop(arg.arg)
-        else:
-            value = _missing(m, function, arg, arguments, place)
-        env.fields[arg.arg] = _typed_parameter(m, function, arg, value, place)
-    if spec.vararg is not None:
-        env.fields[spec.vararg.arg] = Sequence_(given, "tuple", arguments.more)
-    for arg in spec.kwonlyargs:
-        value = kwargs.pop(arg.arg) if arg.arg in kwargs else _missing(m, function, arg, arguments, place)
-        env.fields[arg.arg] = _typed_parameter(m, function, arg, value, place)
-    if spec.kwarg is not None:
-        env.fields[spec.kwarg.arg] = _keywords(kwargs, arguments.more_kwargs)
-    return env
-
-
-def _keywords(kwargs: dict[str, Value], more: Value | None) -> Mapping:
-    made = Mapping()
-    for name, value in kwargs.items():
-        made.fields[("const", name)] = (Const(name), value)
-    if more is not None:
-        made.fields[Mapping.REST] = (Host("str"), Unknown("** argument"))
-    return made
-
-
-def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments, place: Place) -> Value:
-    default = (function.defaults or {}).get(arg.arg)
-    if arguments.more is not None and default is None:
-        return arguments.more
-    if default is not None:
-        return default
-    return synthesised(m, function, arg, Change.CONFIG, place)
-
-
-def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value, place: Place) -> Value:
-    if isinstance(value, Unknown) and arg.annotation is not None:
-        return hints.value_of(m, arg.annotation, function.module, value.change, place)
-    return value
-
-
-def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, place: Place) -> Value:
-    """A parameter nobody in the project gives: what its annotation, or nothing, says."""
-    here = Place(function.module, arg, function.qualname)
-    if arg.annotation is None:
-        guessed = duck.guess(m, function, arg.arg, change, here)
-        return guessed if guessed is not None else Unknown(f"argument `{arg.arg}`", change)
-    value = hints.value_of(m, arg.annotation, function.module, change, here)
-    if isinstance(value, Obj) and value.cls == "torch.nn.Module":
-        return duck.guess(m, function, arg.arg, change, here) or value
-    return value
-
-
-# instances
-
-
-def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -> Value:
-    """Call a project class: a new object, its constructor run."""
-    if info.is_enum:
-        return Unknown("enum member by value")
-    made = Obj(info, place)
-    m.note_made(made)
-    found = info.find("__init__")
-    if found is None:
-        record_fields(m, made, info, arguments, place)
-        kind = containers.kind_of(made)
-        if kind is not None:
-            containers.fill(Call(m, kind, None, arguments, place, m.frame), made, kind)
-        if not info.is_record:
-            m.heap.write(made.fields, "?args", Sequence_(arguments.args, "tuple", arguments.more))
-            _construct_library_base(m, made, info, arguments, place)
-        return made
-    owner, node = found
-    function = method_value(m, owner, node, made)
-    calls.call(m, function, arguments, place.node, m.frame, place)
-    return made
-
-
-def _construct_library_base(
-    m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place
-) -> None:
-    """A class without a constructor of its own takes that of its library base."""
-    for dotted in info.externals():
-        if dotted in nn.CUDA_BASES:
-            calls.call(m, External(f"{dotted}.__init__", made), arguments, place.node, m.frame, place)
-
-
-def record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place) -> None:
-    if not info.is_record:
-        return
-    frame = class_frame(m, info)
-    for index, (name, (owner, annotation, default)) in enumerate(info.record_fields().items()):
-        value = arguments.get(index, name)
-        if value is None and default is not None:
-            value = _field_default(m, default, class_frame(m, owner))
-        if value is None or (isinstance(value, Unknown) and not value.typed):
-            change = value.change if isinstance(value, Unknown) else Change.CONFIG
-            value = hints.value_of(m, annotation, owner.module, change, place)
-        m.heap.write(made.fields, name, value)
-    if info.find("__post_init__") is not None:
-        m.frames.append(frame)
-        try:
-            call_method(m, made, "__post_init__", [])
-        finally:
-            m.frames.pop()
-
-
-def _field_default(m: Machine, default: ast.expr, frame: Frame) -> Value:
-    """`field(default_factory=list)`, `field(default=3)` or a plain default."""
-    m.frames.append(frame)
-    try:
-        if isinstance(default, ast.Call):
-            name = (
-                default.func.id if isinstance(default.func, ast.Name) else getattr(default.func, "attr", "")
-            )
-            if name in ("field", "Field", "attrib"):
-                return _from_field_call(m, default, frame)
-        return expressions.evaluate(m, default, frame)
-    finally:
-        m.frames.pop()
-
-
-def _from_field_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
-    for keyword in node.keywords:
-        if keyword.arg == "default":
-            return expressions.evaluate(m, keyword.value, frame)
-        if keyword.arg in ("default_factory", "factory"):
-            return calls.call(m, expressions.evaluate(m, keyword.value, frame), Arguments(), node, frame)
-    return Unknown("field")

@@ -10,7 +10,17 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, captures, functions, generators, names, statements, tensor_ops
+from graphlint.analysis import (
+    binding,
+    calls,
+    captures,
+    functions,
+    generators,
+    instances,
+    names,
+    statements,
+    tensor_ops,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -101,7 +111,7 @@ def _given(m: Machine, function: Function, arg: ast.arg, change: Change, place: 
     default = (function.defaults or {}).get(arg.arg)
     if arg.annotation is None and isinstance(default, Const) and default.value is not None:
         return Host(type(default.value).__name__, change)
-    return functions.synthesised(m, function, arg, change, place)
+    return binding.synthesised(m, function, arg, change, place)
 
 
 def _unwrapped(value: Value) -> Function | None:
@@ -176,7 +186,7 @@ def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Ob
         function = functions.method_value(m, where, method, scratch)
         arguments = _arguments(m, function, Change.CONFIG)
     place = Place(info.module, node, info.scope)
-    made = functions.construct(m, info, arguments, place)
+    made = instances.construct(m, info, arguments, place)
     if isinstance(made, Obj):
         m.instances[id(info.node)] = made
         return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators, hints, lifecycle
+from graphlint.analysis import calls, functions, generators, hints, instances, lifecycle
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
@@ -42,7 +42,7 @@ def initialise(m: Machine, owner: Obj) -> None:
     with m.before_everything():
         if found is None:
             place = owner.site or Place(owner.cls.module, owner.cls.node, owner.cls.scope)
-            functions.record_fields(m, owner, owner.cls, _field_values(m, owner.cls, change, place), place)
+            instances.record_fields(m, owner, owner.cls, _field_values(m, owner.cls, change, place), place)
             return
         info, node = found
         _run(m, owner, info, node)

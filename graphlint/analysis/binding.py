@@ -1,0 +1,87 @@
+"""Binding: which parameter of a project function gets which argument."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import duck, hints
+from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.frames import Place
+from graphlint.analysis.values import (
+    Change,
+    Const,
+    Env,
+    Function,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def bind(m: Machine, function: Function, arguments: Arguments, place: Place) -> Env:
+    """Parameters to values; what is not given comes from defaults or from the annotation."""
+    env = Env(function.module, function.env)
+    spec = function.node.args
+    given = list(arguments.args)
+    if function.self_value is not None:
+        given.insert(0, function.self_value)
+    kwargs = dict(arguments.kwargs)
+    for arg in [*spec.posonlyargs, *spec.args]:
+        if given:
+            value = given.pop(0)
+        elif arg.arg in kwargs:
+            value = kwargs.pop(arg.arg)
+        else:
+            value = _missing(m, function, arg, arguments, place)
+        env.fields[arg.arg] = _typed_parameter(m, function, arg, value, place)
+    if spec.vararg is not None:
+        env.fields[spec.vararg.arg] = Sequence_(given, "tuple", arguments.more)
+    for arg in spec.kwonlyargs:
+        value = kwargs.pop(arg.arg) if arg.arg in kwargs else _missing(m, function, arg, arguments, place)
+        env.fields[arg.arg] = _typed_parameter(m, function, arg, value, place)
+    if spec.kwarg is not None:
+        env.fields[spec.kwarg.arg] = _keywords(kwargs, arguments.more_kwargs)
+    return env
+
+
+def _keywords(kwargs: dict[str, Value], more: Value | None) -> Mapping:
+    made = Mapping()
+    for name, value in kwargs.items():
+        made.fields[("const", name)] = (Const(name), value)
+    if more is not None:
+        made.fields[Mapping.REST] = (Host("str"), Unknown("** argument"))
+    return made
+
+
+def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments, place: Place) -> Value:
+    default = (function.defaults or {}).get(arg.arg)
+    if arguments.more is not None and default is None:
+        return arguments.more
+    if default is not None:
+        return default
+    return synthesised(m, function, arg, Change.CONFIG, place)
+
+
+def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value, place: Place) -> Value:
+    if isinstance(value, Unknown) and arg.annotation is not None:
+        return hints.value_of(m, arg.annotation, function.module, value.change, place)
+    return value
+
+
+def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, place: Place) -> Value:
+    """A parameter nobody in the project gives: what its annotation, or nothing, says."""
+    here = Place(function.module, arg, function.qualname)
+    if arg.annotation is None:
+        guessed = duck.guess(m, function, arg.arg, change, here)
+        return guessed if guessed is not None else Unknown(f"argument `{arg.arg}`", change)
+    value = hints.value_of(m, arg.annotation, function.module, change, here)
+    if isinstance(value, Obj) and value.cls == "torch.nn.Module":
+        return duck.guess(m, function, arg.arg, change, here) or value
+    return value
