@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from graphlint.profiles import Profile, ProfileError, named, profile_from
 from graphlint.rules.registry import UnknownSelectorError, resolve_selector
 
 if sys.version_info >= (3, 11):
@@ -16,7 +18,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-KEYS = ("select", "ignore", "exclude", "captured", "guards")
+LISTS = ("select", "ignore", "exclude", "captured", "guards")
+KEYS = (*LISTS, "profiles", "profile")
 _CAPTURED = re.compile(r"[^\s:]+:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _GUARD = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -30,6 +33,8 @@ class Config:
     """The settings of one run, from `file`; relative settings are meant from `root`.
 
     `select` and `ignore` hold code prefixes: `""` for every rule, `CG3` for a family, a code for one rule.
+    `profiles` names the profiles to use, None for those of the frameworks that the project uses; what that
+    comes to is put in `in_force` by the analysis.
     """
 
     root: Path = field(default_factory=Path.cwd)
@@ -39,6 +44,9 @@ class Config:
     exclude: tuple[str, ...] = ()
     captured: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
+    profiles: tuple[str, ...] | None = None
+    own_profiles: tuple[Profile, ...] = ()
+    in_force: tuple[Profile, ...] = ()
 
     def is_enabled(self, code: str) -> bool:
         """Return whether findings of `code` are wanted: the longest prefix decides, `ignore` on a tie."""
@@ -124,7 +132,7 @@ def config_from(table: Mapping[str, object], file: Path) -> Config:
     for key in table:
         if key not in KEYS:
             raise ConfigError(f"{file}: unknown key `{key}` in [tool.graphlint]{_nearest_key(key)}")
-    lists = {key: _strings(table.get(key, []), key, file) for key in KEYS}
+    lists = {key: _strings(table.get(key, []), key, file) for key in LISTS}
     for key, pattern, example in (
         ("captured", _CAPTURED, "pkg.module:Class.method"),
         ("guards", _GUARD, "pkg.module:function"),
@@ -140,7 +148,21 @@ def config_from(table: Mapping[str, object], file: Path) -> Config:
         exclude=lists["exclude"],
         captured=lists["captured"],
         guards=lists["guards"],
+        **_profiles(table, file),
     )
+
+
+def _profiles(table: Mapping[str, object], file: Path) -> dict[str, Any]:
+    tables = table.get("profile", {})
+    if not isinstance(tables, dict):
+        raise ConfigError(f"{file}: `profile` must be a table of tables, not {_kind(tables)}")
+    try:
+        own = tuple(profile_from(each, name) for name, each in tables.items())
+        chosen = _strings(table["profiles"], "profiles", file) if "profiles" in table else None
+        named(chosen or (), own)
+    except ProfileError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    return {"profiles": chosen, "own_profiles": own}
 
 
 def _nearest_key(key: str) -> str:

@@ -36,6 +36,12 @@ def test_every_package_is_in_the_wheel() -> None:
     assert set(SETUPTOOLS["packages"]) == packages_on_disk()
 
 
+def test_every_profile_is_in_the_wheel() -> None:
+    listed = SETUPTOOLS["package-data"]["graphlint.profiles"]
+    found = {file for pattern in listed for file in (ROOT / "graphlint" / "profiles").glob(pattern)}
+    assert {file.stem for file in found} >= {"flashinfer", "megatron", "sglang", "transformers", "vllm"}
+
+
 def test_folders_with_modules_are_packages() -> None:
     listed = {
         ROOT / SETUPTOOLS["package-dir"].get(name, name.replace(".", "/")) for name in packages_on_disk()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,13 +41,14 @@ def analyse(
     `cache` is a folder for results between runs, None for none; the findings do not depend on it, nor on
     `jobs`, the number of processes (as many as there are processors when None).
     """
-    from graphlint.analysis import declarations, packing, workers
+    from graphlint.analysis import declarations, frameworks, packing, workers
     from graphlint.analysis.results import ResultsCache
     from graphlint.facts.inventory import processors
 
+    config = replace(config, in_force=frameworks.in_force(project, config))
     kept = ResultsCache(cache, project, config)
     declared = declarations.take(project, config)
-    paths = sorted({*project.marked_paths(), *(str(module.path) for module in declared.modules)})
+    paths = sorted({*project.marked_paths(), *declared.paths})
     results = {path: result for path in paths if (result := kept.get(path)) is not None}
     pending = [path for path in paths if path not in results]
     for path, packed in workers.run_units(project, config, pending, jobs or processors()).items():

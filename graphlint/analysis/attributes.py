@@ -79,6 +79,8 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
 
 
 def _of_external(m: Machine, owner: External, name: str) -> Value:
+    if owner.name.startswith("Tensor."):
+        return Unknown(f"attribute `{name}` of something that is no tensor")
     dotted = names.canonical(f"{owner.name}.{name}")
     constant = library.constant(m, dotted)
     return constant if constant is not None else External(dotted, owner.owner)

@@ -1,4 +1,4 @@
-"""What users declare: functions that are captured, and functions that tell whether a capture is open."""
+"""What users and profiles declare: captured functions, and functions that tell whether a capture is open."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphlint.finding import Confidence, Finding, Span
+from graphlint.analysis import frameworks
+from graphlint.finding import Confidence, Finding, Level, Span
 from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
 
 if TYPE_CHECKING:
     from graphlint.config import Config
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
+    from graphlint.profiles import Profile
 
 _COMMENT = re.compile(r"#[ \t]*graphlint:[ \t]*captured\b")
 # Where calling an object leads, for an entry that names a class.
@@ -24,15 +27,19 @@ _CALLS = ("__call__", "forward")
 
 @dataclass(slots=True)
 class Declared:
-    """The modules that hold declared functions, and what is to be said of entries that match nothing."""
+    """The files that hold declared functions, and what is to be said of entries that match nothing."""
 
-    modules: list[ModuleFile] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
 
 
 def take(project: Project, config: Config) -> Declared:
-    """Mark the functions that comments and the configuration declare."""
+    """Mark the functions that comments, the configuration and profiles declare."""
     found = Declared()
+    if config.in_force:
+        project.when_parsed(partial(frameworks.mark, profiles=config.in_force))
+    for profile in config.in_force:
+        _of_profile(project, profile, found)
     for path in project.paths:
         if "declared" in project.scan_of(path).marks:
             module = project.file(path)
@@ -43,6 +50,34 @@ def take(project: Project, config: Config) -> Declared:
     for entry in config.guards:
         _guard_entry(project, config, entry, found)
     return found
+
+
+def _of_profile(project: Project, profile: Profile, found: Declared) -> None:
+    """Add the files with captured functions of a profile: not more than a bounded number, which is said."""
+    paths = [path for path in frameworks.units(project, profile) if path not in found.paths]
+    found.paths.update(paths[: frameworks.MOST_UNITS])
+    left = paths[frameworks.MOST_UNITS :]
+    if left:
+        found.findings.append(_left_out(project, profile, left))
+
+
+def _left_out(project: Project, profile: Profile, left: list[str]) -> Finding:
+    rule = UnresolvedRegionTarget
+    message = (
+        f"profile `{profile.name}`: this file and {len(left) - 1} others that may hold captured functions "
+        f"were left out; a profile adds at most {frameworks.MOST_UNITS} files to a run"
+    )
+    return Finding(
+        project.display(left[0]),
+        Span(1, 1, 1, 1),
+        rule.code,
+        rule.name,
+        rule.hazard,
+        Level.NOTE,
+        Confidence.DEFINITE,
+        message,
+        help="check a part of the project, or list what matters under `captured`",
+    )
 
 
 def _from_comments(module: ModuleFile) -> None:
@@ -67,7 +102,7 @@ def _captured_entry(project: Project, config: Config, entry: str, found: Declare
     for node in nodes:
         node._declared = True  # type: ignore[union-attr]
     if module is not None and nodes:
-        found.modules.append(module)
+        found.paths.add(str(module.path))
     else:
         found.findings.append(_unmatched(config, "captured", entry))
 

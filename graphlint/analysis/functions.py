@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -12,15 +13,18 @@ from graphlint.analysis import (
     captures,
     classes,
     expressions,
+    frameworks,
     generators,
     hints,
     lifetimes,
     roots,
     statements,
+    tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries import custom_operators
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -37,6 +41,7 @@ from graphlint.analysis.values import (
     alternatives,
     join,
     join_all,
+    tensors_in,
 )
 
 if TYPE_CHECKING:
@@ -150,9 +155,16 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
 
     A guard answers whether a capture is open; a declared function is a capture region of its own.
     """
-    if getattr(function.node, "_guard", False):
+    role = frameworks.role_of(m, function)
+    if role.guard or getattr(function.node, "_guard", False):
         return Const(bool(m.captures))
-    if roots.is_declared(function.node) and not m.captures:
+    if role.operator is not None:
+        return custom_operators.register(m, role.operator, arguments, place)
+    if (m.captures or m.warming) and role.assumed is not None:
+        return Const(role.assumed)
+    if m.captures and role.hole:
+        return _outside(m, function, arguments, place)
+    if roots.is_declared(function.node) and not m.captures and function.node not in m.warming:
         return _call_declared(m, function, arguments, place)
     env = binding.bind(m, function, arguments, place)
     reached = m.captures or ([m.foreign] if m.foreign is not None else [])
@@ -168,14 +180,29 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
 
 
 def _call_declared(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
+    if roots.is_declared_by_profile(function.node):
+        m.warming.append(function.node)
+        try:
+            call_function(m, function, arguments, place)  # frameworks run what they capture before
+        finally:
+            m.warming.pop()
     graph = Obj("torch.cuda.CUDAGraph", place)
     graph.fields["stamp"] = 0
-    captures.start(m, "declared", Place.of(function), graph)
+    compiled = roots.is_declared_compiled(function.node)
+    captures.start(m, "declared", Place.of(function), graph, compiled=compiled)
     m.captures[-1].facts["warmed"] = True
     try:
-        return call_function(m, function, arguments, place)
+        with m.compiling() if compiled else nullcontext():
+            return call_function(m, function, arguments, place)
     finally:
         captures.end(m, place)
+
+
+def _outside(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
+    """A call that runs between two graphs: what it returns is known by its annotation only."""
+    given = [t for value in arguments.all() for t in tensors_in(value, 2)]
+    result = _declared_result(m, function, place)
+    return tensor_ops.opaque_result(m, place) if given and isinstance(result, Unknown) else result
 
 
 def _note_first_run(m: Machine, function: Function, place: Place) -> None:

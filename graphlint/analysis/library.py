@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, effects, lifetimes, streams, tensor_ops
+from graphlint.analysis import attributes, effects, frameworks, lifetimes, streams, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -111,8 +111,13 @@ HOST_LIBRARIES = frozenset(
 
 def call_external(m: Machine, function: External, arguments: Arguments, place: Place, frame: Frame) -> Value:
     """Call something outside the project by its dotted name."""
-    if function.name in m.config.guards:
+    role = frameworks.role_of_external(m, function.name)
+    if role.guard or function.name in m.config.guards:
         return Const(bool(m.captures))
+    if role.operator is not None:
+        return custom_operators.register(m, role.operator, arguments, place)
+    if (m.captures or m.warming) and role.assumed is not None:
+        return Const(role.assumed)
     call = Call(m, function.name, function.owner, arguments, place, frame)
     if m.effects and not m.captures:
         for value in arguments.all():

@@ -19,6 +19,7 @@ from graphlint.analysis import (
     instances,
     names,
     statements,
+    synthesis,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
@@ -189,6 +190,7 @@ def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Ob
     made = instances.construct(m, info, arguments, place)
     if isinstance(made, Obj):
         m.instances[id(info.node)] = made
+        synthesis.assume(m, made)
         return made
     return None
 

@@ -8,6 +8,7 @@ at all is decided by `lifecycle`.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,7 @@ class Machine:
         self.copies: dict[int, Sequence_] = {}
         self.sequence_cells: dict[int, set[Cell]] = {}
         self.updating = False
+        self.warming: list[ast.AST] = []
         self.replays = 0
         self.replaying: dict[int, set[str]] = {}
         self.script = False
@@ -129,9 +131,8 @@ class Machine:
             return ()
         hops = [*capture.chain, capture.place.hop] if capture.chain else [capture.place.hop]
         hops += [frame.call.hop for frame in self.frames[capture.depth + 1 :] if frame.call is not None]
-        if hops[-1] != place.hop:
-            hops.append(place.hop)
-        return tuple(hops)
+        hops.append(place.hop)
+        return tuple(hop for hop, _ in itertools.groupby(hops))
 
     def emit(self, event: Event) -> None:
         event.capture = event.capture or self.capture

@@ -84,7 +84,8 @@ def _changed(old: dict[str, str], new: dict[str, str]) -> set[str]:
 
 def _header(config: Config, project: Project) -> bytes:
     hasher = hashlib.blake2b(digest_size=8)
-    settings = (config.select, config.ignore, config.captured, config.guards, project.display("."))
+    declared = (config.captured, config.guards, config.in_force)
+    settings = (config.select, config.ignore, declared, project.display("."))
     hasher.update(repr(settings).encode())
     package = Path(graphlint.__file__).parent
     for source in sorted([*package.rglob("*.py"), *(package / "rules").rglob("*.*")]):

@@ -97,8 +97,18 @@ def _calls_graph(call: ast.Call) -> bool:
 
 
 def is_declared(node: ast.AST) -> bool:
-    """Whether a comment or the configuration declares a function to be captured."""
+    """Whether a comment, the configuration or a profile declares a function to be captured."""
     return bool(getattr(node, "_declared", False))
+
+
+def is_declared_by_profile(node: ast.AST) -> bool:
+    """Whether it is a profile that says so: its framework warms up before it captures."""
+    return isinstance(getattr(node, "_declared", False), str)
+
+
+def is_declared_compiled(node: ast.AST) -> bool:
+    """Whether a profile says that a captured function is compiled before."""
+    return getattr(node, "_declared", False) == "compiled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, functions, generators, hints, instances, lifecycle
+from graphlint.analysis import calls, frameworks, functions, generators, hints, instances, lifecycle
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Change, Host, Obj, Unknown
+from graphlint.analysis.values import Change, Const, Host, Obj, Unknown
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
@@ -43,10 +43,19 @@ def initialise(m: Machine, owner: Obj) -> None:
         if found is None:
             place = owner.site or Place(owner.cls.module, owner.cls.node, owner.cls.scope)
             instances.record_fields(m, owner, owner.cls, _field_values(m, owner.cls, change, place), place)
+            assume(m, owner)
             return
         info, node = found
         _run(m, owner, info, node)
+        assume(m, owner)
         lifecycle.capture_given(m, owner)
+
+
+def assume(m: Machine, owner: Obj) -> None:
+    """Give the fields of an instance that a framework fixes at capture their value."""
+    assert isinstance(owner.cls, ClassInfo)
+    for name, constant in frameworks.assumed_fields(m, owner.cls):
+        m.heap.write(owner.fields, name, Const(constant))
 
 
 def _field_values(m: Machine, info: ClassInfo, change: Change | None, place: Place) -> Arguments:

@@ -76,7 +76,10 @@ def arithmetic(
     joined = kind or (kinds.pop() if len(kinds) == 1 else "float" if "float" in kinds else None)
     ranks = [t.ndim for t in tensors]
     rank = max(r for r in ranks if r is not None) if None not in ranks else None
-    return m.tensor(common_device(tensors), place, joined, rank)
+    made = m.tensor(common_device(tensors), place, joined, rank)
+    if kind == "bool" and all(t.storage.owner == "opaque" for t in tensors):
+        made.storage.owner = "opaque"  # a comparison of what may be no tensor decides nothing about one
+    return made
 
 
 def fresh_like(m: Machine, value: Tensor, place: Place, kind: str | None = None) -> Tensor:

@@ -29,6 +29,15 @@ def fills(data: bytes, name: str) -> bool:
     return re.search(start, data, re.MULTILINE) is not None
 
 
+def imports_package(data: bytes, package: str) -> bool:
+    """Whether a text imports a package, wherever it stands."""
+    word = re.escape(package.encode("utf-8", "surrogatepass"))
+    return (
+        re.search(rb"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+,[ \t]*)*%b\b" % word, data, re.MULTILINE)
+        is not None
+    )
+
+
 class Mentions:
     """Finds whole words in many files; answers are positions in the list of files, ascending."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from graphlint.facts import inventory
 from graphlint.facts.cache import FactsCache
-from graphlint.facts.mentions import Mentions, derives, fills
+from graphlint.facts.mentions import Mentions, derives, fills, imports_package
 from graphlint.facts.modules import ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.scan import NOTHING, FileScan
@@ -57,6 +57,14 @@ class Project:
         self._found: dict[Search, tuple[str, ...]] = {}
         self._single: dict[str, Mentions] = {}
         self._answers: dict[tuple[Search, str], bool] = {}
+        self._when_parsed: Callable[[ModuleFile], None] | None = None
+
+    def when_parsed(self, tell: Callable[[ModuleFile], None]) -> None:
+        """Show every module to `tell`, now or before anybody else sees it."""
+        self._when_parsed = tell
+        for module in self._modules.values():
+            if module is not None:
+                tell(module)
 
     def _absolute(self, path: Path | str) -> str:
         return os.path.normpath(os.path.join(self._cwd, path))
@@ -102,7 +110,11 @@ class Project:
             self._problems[path] = Problem(Path(path), self.display(path), error.reason)
             return None
         is_package = os.path.basename(path) == "__init__.py"
-        return ModuleFile(Path(path), self.display(path), self._index.name_of(path), is_package, source)
+        name = self._index.name_of(path)
+        module = ModuleFile(Path(path), self.display(path), name, is_package, source)
+        if self._when_parsed is not None:
+            self._when_parsed(module)
+        return module
 
     def _parse_all(self, paths: Iterable[str]) -> list[ModuleFile]:
         return [module for module in map(self._load, paths) if module is not None]
@@ -195,6 +207,12 @@ class Project:
             holds, mentions = _TEXT_SEARCHES[kind], self._mentions
             return tuple(self._paths[at] for at in mentions.of(name) if holds(mentions.content(at), name))
         return tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
+
+    def uses_package(self, package: str) -> bool:
+        """Whether a package is part of the project, or any file imports it."""
+        if self._index.find(package, ""):
+            return True
+        return any(imports_package(_bytes_or_nothing(path), package) for path in self._paths)
 
     # --- what has been asked ------------------------------------------------------------------------
 

@@ -12,8 +12,11 @@ from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unknown, Value
 
 if TYPE_CHECKING:
+    from graphlint.analysis.arguments import Arguments
+    from graphlint.analysis.frames import Place
     from graphlint.analysis.machine import Machine
     from graphlint.facts.modules import ModuleFile
+    from graphlint.profiles import Operator
 
 LIBRARY = "torch.library.Library"
 # Dispatch keys and device names whose function does not run on the captured device.
@@ -58,11 +61,32 @@ def _register_decorated(call: Call) -> Value:
 
 
 def _register(call: Call, name: str, body: Value) -> Value:
-    made = Obj("custom-op", call.place)
+    return _registered(call.m, name, body, call.place)
+
+
+def _registered(m: Machine, name: str, body: Value, place: Place) -> Value:
+    made = Obj("custom-op", place)
     made.fields["wrapped"] = body
     made.fields["name"] = Const(name)
-    call.m.memo[("custom-op", name.replace("::", "."))] = made
+    m.memo[("custom-op", name.replace("::", "."))] = made
     return made
+
+
+def register(m: Machine, operator: Operator, arguments: Arguments, place: Place) -> Value:
+    """A call of a framework's function that registers an operator: its body is followed, never its fake."""
+
+    def given(parameter: str) -> Value | None:
+        known = parameter in operator.parameters
+        return arguments.get(operator.parameters.index(parameter) if known else 99, parameter)
+
+    name, body, library = given(operator.name), given(operator.body), given(operator.library)
+    text = attributes.host_string(name) if name is not None else None
+    if text and isinstance(body, (Function, Partial, Obj)):
+        qualified = f"{operator.namespace}::{text}"
+        if isinstance(library, Obj) and library.cls == LIBRARY:
+            qualified = _qualified(library, text)
+        _registered(m, text if "::" in text else qualified, body, place)
+    return NONE
 
 
 @model(LIBRARY)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, parallel, table_conditions, tensor_ops
+from graphlint.analysis import attributes, frameworks, parallel, table_conditions, tensor_ops
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call
@@ -326,6 +326,9 @@ def default_device(m: Machine) -> str | None:
     for context in reversed(m.contexts):
         if context.cls == "torch.device":
             return context.fields.get("type")
+    framework = frameworks.default_device(m)
+    if framework is not None:
+        return framework
     chosen = m.memo.get("default-device", "cpu")
     return chosen if isinstance(chosen, str) or chosen is None else "cpu"
 

@@ -1,0 +1,158 @@
+"""Profiles: what is known of a framework, as data. The files beside this one describe those that come along.
+
+A profile is a table of TOML, here or under `[tool.graphlint.profile.NAME]` of a user. It must not import
+anything of the analysis: the configuration reads profiles before there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from graphlint.profiles.patterns import Pattern, PatternError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PATTERNS = ("captured", "compiled", "never", "guards", "holes")
+KEYS = ("recognise", *PATTERNS, "operators", "assume", "device")
+DEVICES = ("cuda", "cpu")
+Constant = bool | int | float | str
+
+
+class ProfileError(Exception):
+    """A profile that cannot be used; the message says which part of it, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A function that registers a custom operator.
+
+    `name`, `body` and `library` are names of its parameters, in the order of `parameters`; an operator
+    registered without a library is one of `namespace`.
+    """
+
+    function: Pattern
+    namespace: str
+    parameters: tuple[str, ...]
+    name: str
+    body: str
+    library: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of one framework; `recognise` are the packages whose presence switches it on."""
+
+    name: str
+    recognise: tuple[str, ...] = ()
+    captured: tuple[Pattern, ...] = ()
+    compiled: tuple[Pattern, ...] = ()
+    never: tuple[Pattern, ...] = ()
+    guards: tuple[Pattern, ...] = ()
+    holes: tuple[Pattern, ...] = ()
+    operators: tuple[Operator, ...] = ()
+    assume: tuple[tuple[Pattern, Constant], ...] = ()
+    device: str = ""
+
+
+@cache
+def built_in() -> Mapping[str, Profile]:
+    """The profiles that come with graphlint, by name."""
+    found = {}
+    for file in sorted(Path(__file__).parent.glob("*.toml")):
+        found[file.stem] = profile_from(tomllib.loads(file.read_text(encoding="utf-8")), file.stem)
+    return found
+
+
+def named(names: Iterable[str], own: Iterable[Profile]) -> tuple[Profile, ...]:
+    """The profiles of these names; a user's own stands before one of graphlint. Raises ProfileError."""
+    known = {**built_in(), **{profile.name: profile for profile in own}}
+    found = []
+    for name in names:
+        if name not in known:
+            raise ProfileError(f"there is no profile `{name}`{_nearest(name, known)}")
+        found.append(known[name])
+    return tuple(found)
+
+
+def profile_from(table: object, name: str) -> Profile:
+    """The profile that a table states. Raises ProfileError for what it must not hold."""
+    if not isinstance(table, dict):
+        raise ProfileError(f"profile `{name}` must be a table")
+    for key in table:
+        if key not in KEYS:
+            raise ProfileError(f"unknown key `{key}` in profile `{name}`{_nearest(key, KEYS)}")
+    patterns = {
+        key: tuple(_pattern(text, key, name) for text in _texts(table, key, name)) for key in PATTERNS
+    }
+    device = table.get("device", "")
+    if device and device not in DEVICES:
+        raise ProfileError(f"`device` of profile `{name}` must be one of {', '.join(DEVICES)}")
+    return Profile(
+        name,
+        _texts(table, "recognise", name),
+        **patterns,
+        operators=_operators(table.get("operators", []), name),
+        assume=_assumptions(table.get("assume", {}), name),
+        device=device,
+    )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name.lower(), list(known), n=1)
+    return f"; did you mean `{near[0]}`?" if near else f"; known: {', '.join(known)}"
+
+
+def _texts(table: Mapping[str, object], key: str, name: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ProfileError(f"`{key}` of profile `{name}` must be a list of strings")
+    return tuple(value)
+
+
+def _pattern(text: str, key: str, name: str) -> Pattern:
+    try:
+        return Pattern.parse(text)
+    except PatternError as error:
+        raise ProfileError(f"`{key}` of profile `{name}`: {error}") from None
+
+
+def _operators(value: object, name: str) -> tuple[Operator, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ProfileError(f"`operators` of profile `{name}` must be an array of tables")
+    return tuple(_operator(item, name) for item in value)
+
+
+def _operator(table: Mapping[str, object], name: str) -> Operator:
+    words = {"function": "", "namespace": "", "name": "", "body": "", "library": ""}
+    for key, value in table.items():
+        if key not in words and key != "parameters":
+            raise ProfileError(
+                f"unknown key `{key}` in an operator of profile `{name}`{_nearest(key, words)}"
+            )
+        if key in words:
+            if not isinstance(value, str):
+                raise ProfileError(f"`{key}` in an operator of profile `{name}` must be a string")
+            words[key] = value
+    for key in ("function", "namespace", "name", "body"):
+        if not words[key]:
+            raise ProfileError(f"an operator of profile `{name}` has no `{key}`")
+    function = _pattern(words.pop("function"), "operators", name)
+    parameters = _texts(table, "parameters", name) or (words["name"], words["body"])
+    return Operator(function, parameters=parameters, **words)
+
+
+def _assumptions(value: object, name: str) -> tuple[tuple[Pattern, Constant], ...]:
+    if not isinstance(value, dict):
+        raise ProfileError(f"`assume` of profile `{name}` must be a table")
+    for text, constant in value.items():
+        if not isinstance(constant, (bool, int, float, str)):
+            raise ProfileError(f"`assume` of profile `{name}`: `{text}` must be a boolean, number or string")
+    return tuple((_pattern(text, "assume", name), constant) for text, constant in value.items())
