@@ -1,7 +1,8 @@
 """Small programs as tests: source text goes in, findings come out, compared with the marks in it.
 
 A mark is a comment at the end of a line: `# expect: CG302` (several codes with commas) for a finding that
-must be shown there, `# ok: CG302` for one that must not. Lines without a mark must have no finding at all.
+must be shown there, `# ok: CG302` for one that must not. Lines without a mark must have no finding at all, so
+that a program that calls a model or a library in a capture warms it up first.
 """
 
 from __future__ import annotations

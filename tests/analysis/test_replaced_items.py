@@ -106,6 +106,7 @@ class Runner:
     def __init__(self, net: torch.nn.Module, ids: torch.Tensor):
         self.net = net
         self.static = {{"ids": ids.cuda(), "mask": torch.ones(8, device="cuda")}}
+        net(**self.static)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.y = {use}
