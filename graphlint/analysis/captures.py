@@ -44,6 +44,7 @@ from graphlint.analysis.values import (
     identity_of,
     is_none,
     join_all,
+    now,
     tensors_in,
 )
 
@@ -70,6 +71,7 @@ def start(
     capture.loops = tuple((loop, loop.iteration) for frame in m.frames for loop in frame.loops)
     capture.pool, capture.mode, capture.compiled = pool, mode, compiled
     capture.depth, capture.clock, capture.step = len(m.frames) - 1, m.clock, m.step
+    capture.serial = now()
     capture.facts["conditions"] = len(m.frame.conditions)
     capture.facts["outer"] = bool(m.captures)
     capture.facts["contexts"] = tuple(m.contexts)

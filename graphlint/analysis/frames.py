@@ -102,5 +102,12 @@ class Frame:
     globals_: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
+    statement: ast.AST | None = None
+
     def place(self, node: ast.AST) -> Place:
         return Place(self.module, node, self.qualname)
+
+    @property
+    def here(self) -> Place:
+        """The place of the statement that is running."""
+        return self.place(self.statement or self.module.tree)

@@ -119,4 +119,5 @@ def nested_frame(m: Machine, frame: Frame) -> Frame:
     inner = Frame(frame.module, Env(frame.module, frame.env), frame.qualname, frame.function)
     inner.conditions = frame.conditions
     inner.nonlocals = frame.nonlocals
+    inner.statement = frame.statement
     return inner

@@ -103,6 +103,7 @@ class Capture:
     depth: int = 0
     clock: int = 0
     step: int = 0
+    serial: int = 0
     ended: bool = False
     compiled: bool = False
     reads: dict[Cell, Read] = field(default_factory=dict)

@@ -109,6 +109,18 @@ def _known_item(m: Machine, owner: Sequence_, index: int, place: Place) -> Value
     return m.refresh(effects.tainted_element(m, owner, value), place)
 
 
+def note_items_read(m: Machine, owner: Sequence_) -> None:
+    """Captured code goes through a list: each of its items is a cell that it reads."""
+    capture = m.capture
+    if owner.kind != "list" or capture is None or owner.serial > capture.serial:
+        return
+    place = m.frame.here
+    for index, value in enumerate(owner.items):
+        m.note_read(owner.fields, Item(index), value, place, owner, f"[{index}]")
+    if owner.rest is not None:
+        m.note_read(owner.fields, "rest", owner.rest, place, owner, "[...]")
+
+
 def _chosen(value: Value, index: Value) -> Value:
     """An element picked by a changing index is a changing choice of configuration."""
     if isinstance(value, Host) and change_of(index) is Change.CHANGING:
@@ -319,6 +331,8 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
     else:
         rest = owner.rest
         m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))
+        if place is not None:
+            m.log_write(owner.fields, "rest", value, place)
 
 
 def note_overwritten(m: Machine, owner: Mapping, key: Value, value: Value, place: Place) -> None:

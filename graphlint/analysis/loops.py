@@ -49,6 +49,8 @@ RANGE_LIMIT = 64
 def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | None]:
     """What iterating over `value` yields: known elements, and a join of further ones or None."""
     if isinstance(value, Sequence_):
+        if m.captures:
+            indexing.note_items_read(m, value)
         if value.serial in m.sequence_cells and m.captures:
             items = tuple(effects.tainted_element(m, value, item) for item in value.items)
             return items, effects.tainted_element(m, value, value.rest) if value.rest is not None else None

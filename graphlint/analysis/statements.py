@@ -43,6 +43,7 @@ def execute(m: Machine, body: Sequence[ast.stmt], frame: Frame) -> None:
     for statement in body:
         if not frame.reachable:
             return
+        frame.statement = statement
         handler = _HANDLERS.get(type(statement))
         if handler is not None:
             handler(m, statement, frame)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 MAX_ALTERNATIVES = 8
 _serial = itertools.count(1)
 
+def now() -> int:
+    """A number later than the serial of every value made so far."""
+    return next(_serial)
+
+
 Fields = dict[Any, Any]
 Cell = tuple[int, Any]
 """A place that holds a value: the identity of a `fields` dict and a key in it."""

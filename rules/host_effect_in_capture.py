@@ -1,0 +1,31 @@
+"""CG405: captured Python waits or cleans up on the host, once, at the capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.events import Called
+from graphlint.finding import Level
+from graphlint.rules.rule import Report, Rule
+
+EFFECTS = {
+    "gc.collect": "collects garbage, which may free another graph and break this capture",
+    "time.sleep": "sleeps at the capture, and no replay does",
+    "thread-wait": "waits for another thread at the capture, and no replay does",
+}
+HELP = "do it before the capture, or around each replay"
+
+
+class HostEffectInCapture(Rule):
+    code = "CG405"
+    name = "host-effect-in-capture"
+    hazard = "side-effect"
+    level = Level.WARNING
+    summary = "captured Python waits or collects garbage on the host"
+    rows = ("D06", "G09")
+    subscribes = (Called,)
+
+    def on(self, event: Called) -> Iterator[Report]:
+        effect = EFFECTS.get(event.what)
+        if effect is not None and event.capture is not None and not event.capture.compiled:
+            yield Report(event.place, f"captured code {effect}", help=HELP)
