@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_ALTERNATIVES = 8
 _serial = itertools.count(1)
 
+
 def now() -> int:
     """A number later than the serial of every value made so far."""
     return next(_serial)

@@ -67,9 +67,7 @@ def test_a_suppressed_one() -> None:
 def test_in_a_helper_of_another_file() -> None:
     check_marks(
         {
-            "main.py": PROGRAM.format(
-                inside="import tidy; tidy.tidy_up()", before="pass", after="pass"
-            ),
+            "main.py": PROGRAM.format(inside="import tidy; tidy.tidy_up()", before="pass", after="pass"),
             "tidy.py": "import gc\n\n\ndef tidy_up():\n    gc.collect()  # expect: CG405\n",
         }
     )
