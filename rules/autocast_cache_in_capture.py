@@ -1,4 +1,4 @@
-"""CG801: a capture inside `torch.autocast` that caches casted weights."""
+"""CG801: a capture lies inside `torch.autocast` that caches casted weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AutocastCacheInCapture(Rule):
     name = "autocast-cache-in-capture"
     hazard = "training"
     level = Level.ERROR
-    summary = "a capture inside `torch.autocast` that caches casted weights"
+    summary = "a capture lies inside `torch.autocast` that caches casted weights"
     rows = ("A13",)
     subscribes = (CaptureStarted,)
 

@@ -1,4 +1,4 @@
-"""CG509: `capture_begin` on the default stream."""
+"""CG509: `capture_begin` is called on the default stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class CaptureOnDefaultStream(Rule):
     name = "capture-on-default-stream"
     hazard = "stream-escape"
     level = Level.ERROR
-    summary = "`capture_begin` on the default stream"
+    summary = "`capture_begin` is called on the default stream"
     rows = ("E09",)
     subscribes = (CaptureStarted,)
 

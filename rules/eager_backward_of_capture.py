@@ -1,4 +1,4 @@
-"""CG805: an eager backward pass through operations that were captured."""
+"""CG805: an eager backward pass goes through operations that were captured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EagerBackwardOfCapture(Rule):
     name = "eager-backward-of-capture"
     hazard = "training"
     level = Level.ERROR
-    summary = "an eager backward pass through operations that were captured"
+    summary = "an eager backward pass goes through operations that were captured"
     rows = ("J04",)
     subscribes = (Called,)
 

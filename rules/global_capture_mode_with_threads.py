@@ -1,4 +1,4 @@
-"""CG502: a capture that restricts every thread while another thread calls CUDA."""
+"""CG502: a capture restricts every thread while another thread calls CUDA."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GlobalCaptureModeWithThreads(Rule):
     name = "global-capture-mode-with-threads"
     hazard = "thread-mode"
     level = Level.ERROR
-    summary = "a capture that restricts every thread while another thread calls CUDA"
+    summary = "a capture restricts every thread while another thread calls CUDA"
     rows = ("E06", "E07", "H05")
     subscribes = (CaptureStarted, Called)
 

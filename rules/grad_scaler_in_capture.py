@@ -1,4 +1,4 @@
-"""CG808: a gradient scaler decides on the host, inside a capture region, whether to step."""
+"""CG808: a gradient scaler steps or updates on the host inside a capture region."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class GradScalerInCapture(Rule):
     name = "grad-scaler-in-capture"
     hazard = "implicit-sync"
     level = Level.ERROR
-    summary = "a gradient scaler that decides on the host, inside a capture region, whether to step"
+    summary = "a gradient scaler steps or updates on the host inside a capture region"
     rows = ("C20", "J13")
     subscribes = (Called,)
 

@@ -16,7 +16,7 @@ class GraphedCallableMisuse(Rule):
     name = "graphed-callable-misuse"
     hazard = "training"
     level = Level.ERROR
-    summary = "a graphed callable that is used in a way its graphs cannot follow"
+    summary = "a graphed callable is used in a way that its graphs cannot follow"
     rows = ("B07", "J05")
     subscribes = (Called,)
 

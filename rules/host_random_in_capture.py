@@ -17,7 +17,7 @@ class HostRandomInCapture(Rule):
     name = "host-random-in-capture"
     hazard = "frozen-scalar"
     level = Level.ERROR
-    summary = "captured code that draws a random number on the host, or reads a clock into a kernel"
+    summary = "captured code draws a random number on the host, or reads a clock into a kernel"
     rows = ("D07",)
     subscribes = (Called, FrozenUse)
 

@@ -1,4 +1,4 @@
-"""CG804: a captured step of an optimizer that keeps its step count on the host."""
+"""CG804: an optimizer that keeps its step count on the host steps in captured code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OptimizerNotCapturable(Rule):
     name = "optimizer-not-capturable"
     hazard = "training"
     level = Level.ERROR
-    summary = "a captured step of an optimizer that keeps its step count on the host"
+    summary = "an optimizer that keeps its step count on the host steps in captured code"
     rows = ("J01",)
     subscribes = (Called,)
 

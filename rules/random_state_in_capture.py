@@ -1,4 +1,4 @@
-"""CG505: Python code reads or sets random state inside a capture region."""
+"""CG505: captured code reads or sets random state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RandomStateInCapture(Rule):
     name = "random-state-in-capture"
     hazard = "rng-unregistered"
     level = Level.ERROR
-    summary = "random state that Python code reads or sets inside a capture region"
+    summary = "captured code reads or sets random state"
     rows = ("F02",)
     subscribes = (Called, Operation)
 

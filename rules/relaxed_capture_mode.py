@@ -1,4 +1,4 @@
-"""CG510: a capture in the relaxed mode, which hides unsafe calls."""
+"""CG510: a capture runs in the relaxed mode, which hides unsafe calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RelaxedCaptureMode(Rule):
     name = "relaxed-capture-mode"
     hazard = "thread-mode"
     level = Level.NOTE
-    summary = "a capture in the relaxed mode, which hides unsafe calls"
+    summary = "a capture runs in the relaxed mode, which hides unsafe calls"
     rows = ("E11",)
     subscribes = (CaptureStarted,)
 

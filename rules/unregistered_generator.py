@@ -1,4 +1,4 @@
-"""CG503: captured random numbers from a generator that the graph does not know."""
+"""CG503: captured code draws random numbers from a generator that the graph does not know."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UnregisteredGenerator(Rule):
     name = "unregistered-generator"
     hazard = "rng-unregistered"
     level = Level.ERROR
-    summary = "captured random numbers from a generator that the graph does not know"
+    summary = "captured code draws random numbers from a generator that the graph does not know"
     rows = ("F01",)
     subscribes = (Operation,)
 
