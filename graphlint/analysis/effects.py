@@ -25,6 +25,7 @@ from graphlint.analysis.values import (
     cells_of,
     identity_of,
     is_none,
+    same,
     tensors_in,
 )
 
@@ -39,8 +40,20 @@ def remember(m: Machine, capture: Capture) -> None:
     if capture.compiled:
         return
     for cell, write in capture.written.items():
+        if _puts_back(capture, cell):
+            continue
         if isinstance(write.value, (Const, Host)) or cell in capture.appended:
             m.effects[cell] = capture
+
+
+def _puts_back(capture: Capture, cell: Cell) -> bool:
+    """Whether the last write gives the cell what it held before the capture, taken from the cell itself."""
+    old, last = capture.before.get(cell), capture.written[cell].value
+    if not isinstance(old, Value) or last is capture.first[cell].value:
+        return False
+    if isinstance(old, (Const, Host)):
+        return cell in cells_of(last) and same(last, old)
+    return last is old
 
 
 def advances(capture: Capture, cell: Cell) -> bool:

@@ -125,6 +125,7 @@ class Capture:
     absent: set[Cell] = field(default_factory=set)
     made: set[int] = field(default_factory=set)
     first: dict[Cell, Write] = field(default_factory=dict)
+    before: dict[Cell, Any] = field(default_factory=dict)
     appended: dict[Cell, bool] = field(default_factory=dict)
     first_runs: set[Hop] = field(default_factory=set)
 

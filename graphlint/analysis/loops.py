@@ -158,15 +158,15 @@ def _distinct(values: list[Value]) -> list[Value]:
     """One element of each kind: in captured code more of the same shows nothing new."""
     kept: dict[object, Value] = {}
     for value in values:
-        key = (
-            (value.cls, value.label)
-            if isinstance(value, Obj)
-            else type(value)
-            if isinstance(value, Tensor)
-            else value
-        )
-        kept.setdefault(key, value)
+        kept.setdefault(_kind(value), value)
     return list(kept.values())
+
+
+def _kind(value: Value) -> object:
+    """What tells elements of a loop apart; every stream and event has to be joined for itself."""
+    if isinstance(value, Obj):
+        return value if value.cls in ("torch.cuda.Stream", "torch.cuda.Event") else (value.cls, value.label)
+    return type(value) if isinstance(value, Tensor) else value
 
 
 def _counts(iterable: Value) -> bool:

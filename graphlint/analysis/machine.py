@@ -199,6 +199,8 @@ class Machine:
         local: bool = False,
     ) -> None:
         """Write a cell and remember where, so that a replay can blame the write."""
+        if self.captures and place is not None:
+            self.captures[-1].before.setdefault((id(fields), key), fields.get(key))
         self.heap.write(fields, key, value)
         if place is not None:
             self.log_write(fields, key, value, place, augmented=augmented, local=local)

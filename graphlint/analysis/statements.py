@@ -210,7 +210,9 @@ def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
     for arm in arms:
         m.heap.open()
         frame.reachable = True
+        current = list(m.streams)
         arm()
+        m.streams[:] = current
         taken = m.heap.undo()
         if frame.reachable:
             outcomes.append(taken)

@@ -5,11 +5,12 @@ Streams are told apart by where the program makes them. One that arrives as an a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import OutsideWait, StreamEscaped, StreamUnjoined
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Obj, Value
+from graphlint.analysis.values import Obj, Value, alternatives
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -73,13 +74,13 @@ def order_after_unknown(m: Machine, place: Place, later: Obj) -> None:
         m.capture.forked.setdefault(later.serial, place)
 
 
-def given_away(m: Machine, place: Place, values: tuple[Value, ...]) -> None:
+def given_away(m: Machine, place: Place, values: Sequence[Value]) -> None:
     """Streams go to code that is not followed: it may fork them from the capture, or join them to it."""
     capture = m.capture
-    for value in values if capture is not None else ():
-        if capture is not None and isinstance(value, Obj) and value.cls == "torch.cuda.Stream":
-            capture.forked.setdefault(value.serial, place)
-            capture.pending.pop(value.serial, None)
+    for part in (part for value in values for part in alternatives(value)):
+        if capture is not None and isinstance(part, Obj) and part.cls == "torch.cuda.Stream":
+            capture.forked.setdefault(part.serial, place)
+            capture.pending.pop(part.serial, None)
 
 
 def _join(capture: Capture, place: Place, later: Obj, earlier: Obj) -> None:

@@ -144,3 +144,30 @@ def test_across_files(shows: Shows) -> None:
 def test_suppressed() -> None:
     statement = "out = self.logits / self.temperature  # graphlint: ignore[CG402] -- always 1 when captured"
     check_marked_rules(SAMPLER.format(statement=statement, mark="ok: CG402"))
+
+
+COUNTS = """
+import torch
+
+
+class Step:
+    def __init__(self, net):
+        self.net = net
+        self.count = 1
+        self.x = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            sizes = torch.tensor([self.count]{device})  # {mark}: CG402
+            self.y = self.net(self.x, sizes)
+
+    def __call__(self, x, count: int):
+        self.count = count
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(("device", "mark"), [("", "ok"), (', device="cuda"', "expect")])
+def test_a_number_in_a_tensor_of_the_host(device: str, mark: str) -> None:
+    check_marked_rules(COUNTS.format(device=device, mark=mark))

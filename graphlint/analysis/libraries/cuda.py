@@ -34,6 +34,11 @@ from graphlint.analysis.values import (
 NO_GRAD = ("torch.no_grad", "torch.inference_mode")
 
 
+def _streams_in(value: Value | None) -> tuple[Obj, ...]:
+    parts = alternatives(value) if value is not None else ()
+    return tuple(part for part in parts if isinstance(part, Obj) and part.cls == "torch.cuda.Stream")
+
+
 def stream_of(call: Call, value: Value | None) -> Obj | None:
     for part in alternatives(value) if value is not None else ():
         if isinstance(part, Obj) and part.cls == "torch.cuda.Stream":
@@ -325,11 +330,13 @@ def _set_stream(call: Call) -> Value:
 @model("torch.cuda.Stream.wait_stream")
 def _wait_stream(call: Call) -> Value:
     """`a.wait_stream(b)`: work on `a` from here on comes after what `b` has so far."""
-    other = stream_of(call, call.get(0, "stream"))
-    call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=other))
-    if other is not None:
-        streams.order(call.m, call.place, call.this, other)
+    others = _streams_in(call.get(0, "stream"))
+    only = others[0] if len(others) == 1 else None
+    call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=only))
+    if only is not None:
+        streams.order(call.m, call.place, call.this, only)
     else:
+        streams.given_away(call.m, call.place, others)
         streams.order_after_unknown(call.m, call.place, call.this)
     return NONE
 

@@ -201,7 +201,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     if device == "cuda" or any(t.device == "cuda" for t in tensors):
         parallel.note_cuda_call(m)
     _announce(call, operation, operands, tensors, device)
-    _use_hosts(call, operation, operands)
+    if device != "cpu" or any(t.on_device for t in tensors):
+        _use_hosts(call, operation, operands)
     tensor_ops.note_use(m, tensors, call.place)
     if isinstance(out, Tensor):
         tensor_ops.note_use(m, [out], call.place)
