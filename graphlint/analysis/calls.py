@@ -24,7 +24,7 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.heap import Snapshot
-from graphlint.analysis.libraries import containers, hooks, nn
+from graphlint.analysis.libraries import hooks, module_containers, nn
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     MOVED,
@@ -155,8 +155,10 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
                 frame,
                 partial(call, m, method, arguments, place.node, frame, place),
             )
-    if containers.kind_of(owner) == "torch.nn.Sequential":
-        return containers.run_in_order(Call(m, "torch.nn.Sequential", owner, arguments, place, frame), owner)
+    if module_containers.kind_of(owner) == "torch.nn.Sequential":
+        return module_containers.run_in_order(
+            Call(m, "torch.nn.Sequential", owner, arguments, place, frame), owner
+        )
     if owner.cls.is_module:
         return library.call_object(m, Obj("torch.nn.Module", place), arguments, place, frame)
     return opaque_call(m, Unknown(f"`{owner.cls.name}` has no `__call__`"), arguments, place)

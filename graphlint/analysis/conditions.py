@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import operators, tensor_ops
+from graphlint.analysis import kinds, operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame
@@ -282,17 +282,16 @@ def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame
         return _kept(m, node.args[0], frame, lambda part: isinstance(part, Tensor) is polarity or _open(part))
     if name != "isinstance" or len(node.args) != 2:
         return []
-    from graphlint.analysis.libraries import builtin
 
-    wanted = builtin.class_values(m, node.args[1], frame)
+    wanted = kinds.class_values(m, node.args[1], frame)
     keep = _kept(
         m,
         node.args[0],
         frame,
-        lambda part: builtin.is_instance(part, wanted) is not (not polarity),
+        lambda part: kinds.is_instance(part, wanted) is not (not polarity),
     )
     if polarity and not keep:
-        made = builtin.instance_of_tested(m, node, wanted, frame)
+        made = kinds.instance_of_tested(m, node, wanted, frame)
         text = _path_text(node.args[0])
         return [(text, made)] if made is not None and text else []
     return keep

@@ -9,7 +9,7 @@ from graphlint.analysis import calls, expressions, functions, hints
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import containers, nn
+from graphlint.analysis.libraries import module_containers, nn
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     Change,
@@ -33,9 +33,9 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
     found = info.find("__init__")
     if found is None:
         record_fields(m, made, info, arguments, place)
-        kind = containers.kind_of(made)
+        kind = module_containers.kind_of(made)
         if kind is not None:
-            containers.fill(Call(m, kind, None, arguments, place, m.frame), made, kind)
+            module_containers.fill(Call(m, kind, None, arguments, place, m.frame), made, kind)
         if not info.is_record:
             m.heap.write(made.fields, "?args", Sequence_(arguments.args, "tuple", arguments.more))
             _construct_library_base(m, made, info, arguments, place)

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, conditions, expressions, hints, loops, statements
+from graphlint.analysis import attributes, conditions, expressions, hints, kinds, loops, statements
 from graphlint.analysis.frames import Frame
-from graphlint.analysis.libraries import builtin
 from graphlint.analysis.values import Const, Sequence_, Unknown, Value
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _typed(m: Machine, pattern: ast.pattern | None, subject: Value, frame: Frame
 
 
 def _fits_class(m: Machine, pattern: ast.MatchClass, subject: Value, frame: Frame) -> bool | None:
-    answer = builtin.is_instance(subject, builtin.class_values(m, pattern.cls, frame))
+    answer = kinds.is_instance(subject, kinds.class_values(m, pattern.cls, frame))
     if answer is not True:
         return answer
     answers = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from graphlint.analysis import attributes, calls, expressions, indexing, loops
+from graphlint.analysis import attributes, calls, expressions, indexing, kinds, loops
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.libraries import builtin
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     Function,
@@ -154,7 +153,7 @@ def _call_dispatch(call: Call) -> Value:
     chosen: list[Value] = []
     for cls, function in entries:
         answers = {
-            builtin.is_instance(part, builtin.flat_classes(cls))
+            kinds.is_instance(part, kinds.flat_classes(cls))
             for part in alternatives(call.args[0] if call.args else Unknown())
         }
         if answers != {False}:

@@ -1,89 +1,179 @@
-"""`nn.ModuleList`, `ModuleDict`, `Sequential` and classes derived from them: their children in order."""
+"""Lists, sets and dicts: what their methods return and leave behind."""
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, loops
-from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.libraries.registry import MODELS, Call, model
-from graphlint.analysis.values import Mapping, Obj, Sequence_, Unknown, Value
-
-LISTS = ("torch.nn.ModuleList", "torch.nn.ParameterList", "torch.nn.Sequential")
-DICTS = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
-_LIST_METHODS = ("append", "extend", "insert", "pop", "__len__")
-_DICT_METHODS = ("keys", "values", "items", "update", "pop", "get", "clear")
-
-
-def kind_of(owner: Obj) -> str | None:
-    """The container class that an object is an instance of, None when it is none."""
-    known = LISTS + DICTS
-    if isinstance(owner.cls, ClassInfo):
-        return next((name for name in owner.cls.externals() if name in known), None)
-    return owner.cls if owner.cls in known else None
-
-
-def fill(call: Call, owner: Obj, kind: str) -> None:
-    """Keep the children that a container is made with."""
-    call.m.heap.write(owner.fields, "elements", _mapping(call) if kind in DICTS else _children(call))
+from graphlint.analysis import (
+    conditions,
+    expressions,
+    indexing,
+    lazies,
+    loops,
+    orders,
+)
+from graphlint.analysis.heap import MISSING
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    NONE,
+    Const,
+    Host,
+    Mapping,
+    Sequence_,
+    Unknown,
+    Value,
+    identity_of,
+    join,
+)
 
 
-def _mapping(call: Call) -> Mapping:
-    held = call.get(0, "modules")
-    if isinstance(held, Mapping):
-        copy = Mapping(call.place)
-        copy.fields.update(held.fields)
-        return copy
-    return Mapping(call.place)
+def update(call: Call, made: Mapping, source: Value) -> None:
+    if isinstance(source, Mapping):
+        for key, entry in source.fields.items():
+            indexing.note_overwritten(call.m, made, entry[0], entry[1], call.place)
+            call.m.heap.write(made.fields, key, entry)
+            call.m.log_write(made.fields, key, entry[1], call.place)
+        return
+    for pair in loops.all_elements(call.m, source):
+        if isinstance(pair, Sequence_) and len(pair.items) == 2:
+            indexing.set_item(call.m, made, pair.items[0], pair.items[1], None)
 
 
-def _children(call: Call) -> Sequence_:
-    """The modules of a container, given as a list, by name or one by one."""
-    if len(call.args) == 1 and isinstance(call.args[0], Mapping):
-        return Sequence_([value for _, value in call.args[0].entries()], "list")
-    if len(call.args) == 1 and not (isinstance(call.args[0], Obj) and call.args[0].cls != "generator"):
+@model("builtins.list.append", "builtins.set.add", "builtins.list.appendleft")
+def _append(call: Call) -> Value:
+    if isinstance(call.owner, Sequence_) and call.args:
+        indexing.extend(call.m, call.owner, (call.args[0],), None, call.node, call.frame)
+    return NONE
+
+
+@model("builtins.list.extend", "builtins.set.update")
+def _extend(call: Call) -> Value:
+    if isinstance(call.owner, Sequence_) and call.args:
         known, rest = loops.elements_of(call.m, call.args[0])
-        return Sequence_(known, "list", rest)
-    return Sequence_(call.args, "list", call.arguments.more)
+        indexing.extend(call.m, call.owner, known, rest, call.node, call.frame)
+    return NONE
 
 
-@model(*[f"{name}.{method}" for name in LISTS for method in _LIST_METHODS])
-def _list_method(call: Call) -> Value:
-    return _delegated(call, "list")
+@model("builtins.list.insert")
+def _insert(call: Call) -> Value:
+    if isinstance(call.owner, Sequence_) and len(call.args) > 1:
+        indexing.extend(call.m, call.owner, (call.args[1],), None, call.node, call.frame)
+    return NONE
 
 
-@model(*[f"{name}.{method}" for name in DICTS for method in _DICT_METHODS])
-def _dict_method(call: Call) -> Value:
-    return _delegated(call, "dict")
+@model("builtins.list.pop", "builtins.set.pop", "builtins.list.popleft")
+def _pop(call: Call) -> Value:
+    owner = call.owner
+    if not isinstance(owner, Sequence_):
+        return Unknown("pop")
+    if owner.items and owner.rest is None:
+        last = owner.items[-1] if call.name.endswith("pop") and not call.args else owner.items[0]
+        left = owner.items[:-1] if last is owner.items[-1] else owner.items[1:]
+        call.m.heap.write(owner.fields, "items", left)
+        return call.m.refresh(last, call.place)
+    return loops.joined_elements(call.m, owner)
 
 
-def _delegated(call: Call, kind: str) -> Value:
-    held = call.owner.fields.get("elements") if isinstance(call.owner, Obj) else None
-    found = MODELS.get(f"builtins.{kind}.{call.name.rpartition('.')[2]}")
-    if not isinstance(held, Value) or found is None:
-        return Unknown(call.name)
-    result = found(Call(call.m, call.name, held, call.arguments, call.place, call.frame))
-    return call.owner if call.name.endswith(("append", "extend")) and call.owner is not None else result
+@model("builtins.list.clear", "builtins.set.clear")
+def _clear(call: Call) -> Value:
+    if isinstance(call.owner, Sequence_):
+        call.m.heap.write(call.owner.fields, "items", ())
+        call.m.heap.write(call.owner.fields, "rest", None)
+    return NONE
 
 
-def run_in_order(call: Call, owner: Obj) -> Value:
-    """Call a `Sequential`: each child is given what the one before it gave."""
-    held = owner.fields.get("elements")
-    value: Value = call.args[0] if call.args else Unknown("input")
-    for child in loops.all_elements(call.m, held) if isinstance(held, Value) else ():
-        value = calls.call(call.m, child, Arguments([value]), call.node, call.frame, call.place)
-    return value
+@model("builtins.list.copy", "builtins.set.copy", "builtins.set.union", "builtins.set.intersection")
+def _copy(call: Call) -> Value:
+    owner = call.owner
+    if isinstance(owner, Sequence_):
+        made = Sequence_(owner.items, owner.kind, owner.rest, owner.change)
+        orders.note(call.m, made, orders.of(call.m, owner))
+        return made
+    return Unknown("copy")
 
 
-def modules_in(owner: Obj) -> list[Obj]:
-    """The modules that are fields of a module, or in containers that are."""
-    found: list[Obj] = []
-    for value in owner.fields.values():
-        if isinstance(value, Obj) and not (
-            isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")
-        ):
-            found.append(value)
-        elif isinstance(value, Sequence_):
-            found += [part for part in value.elements() if isinstance(part, Obj)]
-        elif isinstance(value, Mapping):
-            found += [part for _, part in value.entries() if isinstance(part, Obj)]
-    return found
+@model("builtins.list.index", "builtins.list.count")
+def _index(call: Call) -> Value:
+    return expressions.derived(call.name, *call.args, kind="int") if call.args else Host("int")
+
+
+@model("builtins.list.reverse")
+def _reverse(call: Call) -> Value:
+    owner = call.owner
+    if isinstance(owner, Sequence_):
+        order = orders.opposite(call.m, owner)
+        call.m.heap.write(owner.fields, "items", tuple(reversed(owner.items)))
+        orders.note(call.m, owner, order)
+    return NONE
+
+
+@model("builtins.dict.get", "builtins.dict.pop", "builtins.dict.setdefault")
+def _dict_get(call: Call) -> Value:
+    owner, key = call.owner, call.get(0, "key")
+    if not isinstance(owner, Mapping) or key is None:
+        return Unknown("get")
+    default = call.get(1, "default") or NONE
+    found = conditions.contains(owner, key)
+    if found is False:
+        lazies.note_absent(call.m, owner.fields, identity_of(key))
+        if call.name.endswith("setdefault"):
+            indexing.set_item(call.m, owner, key, default, call.place)
+        return default
+    value = indexing.get_item(call.m, owner, key, call.node, call.frame)
+    if call.name.endswith("pop") and identity_of(key) in owner.fields:
+        call.m.heap.write(owner.fields, identity_of(key), MISSING)
+    return value if found else join(value, default)
+
+
+@model("builtins.dict.keys", "builtins.dict.values", "builtins.dict.items")
+def _dict_parts(call: Call) -> Value:
+    if not isinstance(call.owner, Mapping):
+        return Unknown("dict")
+    if not call.name.endswith("keys"):
+        indexing.read_all(call.m, call.owner, call.place)
+    entries = [(k, call.m.refresh(v, call.place)) for k, v in call.owner.entries()]
+    known = [e for key, e in zip(call.owner.fields, entries, strict=False) if key != Mapping.REST]
+    rest = call.owner.fields.get(Mapping.REST)
+    part = call.name.rpartition(".")[2]
+    return Sequence_(
+        [_entry_part(part, *e) for e in known], "list", _entry_part(part, *rest) if rest is not None else None
+    )
+
+
+def _entry_part(part: str, key: Value, value: Value) -> Value:
+    if part == "keys":
+        return key
+    return value if part == "values" else Sequence_([key, value], "tuple")
+
+
+@model("builtins.dict.update")
+def _dict_update(call: Call) -> Value:
+    if isinstance(call.owner, Mapping):
+        for source in call.args:
+            update(call, call.owner, source)
+        for name, value in call.arguments.kwargs.items():
+            indexing.set_item(call.m, call.owner, Const(name), value, call.place)
+    return NONE
+
+
+@model("builtins.dict.clear")
+def _dict_clear(call: Call) -> Value:
+    if isinstance(call.owner, Mapping):
+        for key in list(call.owner.fields):
+            call.m.heap.write(call.owner.fields, key, MISSING)
+    return NONE
+
+
+@model("builtins.dict.copy")
+def _dict_copy(call: Call) -> Value:
+    made = Mapping(call.place)
+    if isinstance(call.owner, Mapping):
+        made.fields.update(call.owner.fields)
+    return made
+
+
+@model("builtins.dict.fromkeys")
+def _fromkeys(call: Call) -> Value:
+    made = Mapping(call.place)
+    value = call.get(1, "value") or NONE
+    for key in loops.all_elements(call.m, call.args[0]) if call.args else ():
+        indexing.set_item(call.m, made, key, value, None)
+    return made

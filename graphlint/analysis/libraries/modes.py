@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import attributes, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries import containers
+from graphlint.analysis.libraries import module_containers
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import MODE, NONE, TRUE, Change, Const, Host, Obj, Value
 
@@ -49,6 +49,6 @@ def switch(call: Call) -> Value:
 def _set(m: Machine, owner: Obj, mode: Const, place: Place, seen: set[int]) -> None:
     seen.add(owner.serial)
     m.write(owner.fields, MODE, mode, place)
-    for child in containers.modules_in(owner):
+    for child in module_containers.modules_in(owner):
         if child.serial not in seen:
             _set(m, child, mode, place, seen)

@@ -8,7 +8,7 @@ from graphlint.analysis import attributes, calls, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import autograd, compiled, containers, hooks, modes
+from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers
 from graphlint.analysis.libraries.registry import Call, Model, model
 from graphlint.analysis.values import (
     NONE,
@@ -47,9 +47,9 @@ def make_module(call: Call) -> Value:
     made = Obj(call.name, call.place)
     if call.name == "torch.nn.Parameter":
         return _parameter(call)
-    kind = containers.kind_of(made)
+    kind = module_containers.kind_of(made)
     if kind is not None:
-        containers.fill(call, made, kind)
+        module_containers.fill(call, made, kind)
     elif call.name.endswith(("DataParallel", "DistributedDataParallel")):
         module = call.get(0, "module")
         made.fields["module"] = module if module is not None else Unknown("module")
@@ -192,7 +192,7 @@ def _forward(call: Call, owner: Obj) -> Value:
     assert isinstance(owner.cls, str)
     last = owner.cls.rpartition(".")[2]
     if owner.cls == "torch.nn.Sequential":
-        return containers.run_in_order(call, owner)
+        return module_containers.run_in_order(call, owner)
     if last in ("DataParallel", "DistributedDataParallel"):
         m.emit(Called(place=call.place, what="ddp-call", target=owner, data=m.repetitions()))
         note_module(m, owner)
@@ -267,9 +267,9 @@ def _plain_method(call: Call) -> Value:
 
 
 def _init(call: Call) -> Value:
-    kind = containers.kind_of(call.owner) if isinstance(call.owner, Obj) else None
+    kind = module_containers.kind_of(call.owner) if isinstance(call.owner, Obj) else None
     if kind is not None and isinstance(call.owner, Obj):
-        containers.fill(call, call.owner, kind)
+        module_containers.fill(call, call.owner, kind)
     return NONE
 
 
@@ -318,7 +318,7 @@ def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> lis
     if owner.cls == "torch.nn.Module":
         found.append(_stand_in(m, owner.serial, place))
     if depth:
-        for child in containers.modules_in(owner):
+        for child in module_containers.modules_in(owner):
             found += parameters_of(m, child, place, depth - 1)
     return list(dict.fromkeys(found))
 
@@ -348,7 +348,7 @@ def _parameters(call: Call) -> Value:
 
 def _children_of(call: Call) -> Value:
     owner = call.owner
-    found: list[Value] = list(containers.modules_in(owner)) if isinstance(owner, Obj) else []
+    found: list[Value] = list(module_containers.modules_in(owner)) if isinstance(owner, Obj) else []
     if call.name.endswith(".modules") and isinstance(owner, Obj):
         found = [owner, *found]
     if not found:
