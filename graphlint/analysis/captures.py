@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import displaced, effects, parallel, streams, tensor_ops
@@ -31,6 +32,7 @@ from graphlint.analysis.values import (
     Cell,
     Change,
     Const,
+    Env,
     Host,
     Mapping,
     Obj,
@@ -348,11 +350,19 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         ):
             continue
         writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
+        if isinstance(read.owner, Env):
+            writes = [w for w in writes if _is_of_this_graph(record, w)]
         if cell[1] == MODE:
             writes = [w for w in writes if _is_running(m, w.place)]
         if writes:
             return writes[-1]
     return None
+
+
+def _is_of_this_graph(record: Capture, write: Write) -> bool:
+    """Whether a local of the capturing function changes for a graph that is not one of several."""
+    kept = record.graph is not None and record.graph.fields.get("keys") is not None
+    return not kept and isinstance(write.place.node, (ast.Assign, ast.AugAssign, ast.AnnAssign))
 
 
 def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:

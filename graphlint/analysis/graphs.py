@@ -11,6 +11,7 @@ from graphlint.analysis.values import (
     MODE,
     MOVED,
     Cell,
+    Env,
     Const,
     Fields,
     Host,
@@ -38,7 +39,7 @@ class Read:
     value: Value
     place: Place
     chain: tuple[Hop, ...]
-    owner: Value | None
+    owner: Value | Env | None
     name: str
 
 

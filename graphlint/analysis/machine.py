@@ -266,7 +266,7 @@ class Machine:
             capture.reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
 
     def tainted(
-        self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
+        self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | Env | None, name: str
     ) -> Value:
         """A host value that captured code reads from a cell remembers the cell."""
         capture = self.capture

@@ -50,8 +50,8 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
             value: Value = env.fields[name]
             if m.captures:
                 m.note_read(env.fields, name, value, frame.place(node), None, name)
-                if env is not frame.env:
-                    value = m.tainted(env.fields, name, value, frame.place(node), None, name)
+                if env is not frame.env or len(m.frames) == m.captures[-1].depth + 1:
+                    value = m.tainted(env.fields, name, value, frame.place(node), env, name)
             elif m.effects:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
             return m.refresh(value, frame.place(node))

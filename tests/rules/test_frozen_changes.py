@@ -190,3 +190,55 @@ class Step:
         return self.y.clone()
 """
     )
+
+
+def test_a_local_that_the_capturing_function_changes_before_each_replay() -> None:
+    check_marks(
+        """
+        import torch
+
+        def anneal(batches):
+            x = torch.zeros(4, 8, device="cuda")
+            scale, offset = 1.0, 2.0
+            g = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(g):
+                y = x * scale  # expect: CG402
+                z = y + offset  # ok: CG402
+            for b in batches:
+                scale *= 0.9
+                x.copy_(b)
+                g.replay()
+            return x, z
+        """
+    )
+
+
+def test_a_local_of_each_of_several_graphs() -> None:
+    check_marks(
+        """
+        import torch
+
+        def several(sizes):
+            graphs = []
+            x = torch.zeros(4, 8, device="cuda")
+            for n in sizes:
+                scale = 1.0 / n
+                g = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(g):
+                    y = x * scale  # ok: CG402
+                graphs.append((g, y))
+            for g, y in graphs:
+                g.replay()
+            return graphs, x
+
+        def one_by_one(sizes):
+            x = torch.zeros(4, 8, device="cuda")
+            for n in sizes:
+                scale = 1.0 / n
+                g = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(g):
+                    y = x * scale  # ok: CG402
+                g.replay()
+                print(y.sum().item())
+        """
+    )
