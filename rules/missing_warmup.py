@@ -11,7 +11,6 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import External, Obj, Unknown, Value, tensors_in
-from graphlint.facts.pernode import per_node
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -161,12 +160,8 @@ def _callable(event: Called, serial: int) -> Need:
 
 def _text(event: Called) -> str:
     """The callee as the program writes it."""
-    return _callee(event.place.node)
-
-
-@per_node
-def _callee(node: ast.AST) -> str:
-    return ast.unparse(node.func) if isinstance(node, ast.Call) else "it"
+    node = event.place.node
+    return event.place.at(node.func).text if isinstance(node, ast.Call) else "it"
 
 
 def _on_device(arguments: tuple[Value, ...]) -> bool | None:

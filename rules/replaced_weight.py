@@ -44,5 +44,5 @@ class ReplacedWeight(Rule):
 def _what(place: Place) -> str:
     """What replaces the storage, and of what, as the start of a sentence."""
     if isinstance(place.node, ast.Call):
-        return f"`{ast.unparse(place.node.func)}(...)` gives the tensors"
+        return f"`{place.at(place.node.func).text}(...)` gives the tensors"
     return "`.data =` gives the tensor"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ class ClassInfo:
         self.annotations: dict[str, ast.expr] = {}
         self.values: dict[str, Value] = {}
         self.implementations: list[ClassInfo] | None = None
-        self._order: list[ClassInfo] = []
+        self.order: list[ClassInfo] = []  # filled by `mro`
         self._collect(node.body)
 
     def _collect(self, body: list[ast.stmt]) -> None:
@@ -64,13 +65,11 @@ class ClassInfo:
 
     def mro(self) -> Iterator[ClassInfo]:
         """This class and its project bases in Python's method resolution order."""
-        if not self._order:
-            self._order = _linearised(self, frozenset())
-        return iter(self._order)
+        return iter(_linearised(self, set()))
 
     def add_base(self, base: ClassInfo) -> None:
         self.bases.append(base)
-        self._order = []
+        self.order = []
 
     def find(self, name: str, after: ClassInfo | None = None) -> tuple[ClassInfo, Def] | None:
         """The method `name` and the class that defines it; after `after` in the order for `super()`."""
@@ -152,18 +151,36 @@ def _is_of_class(annotation: ast.expr) -> bool:
     return "ClassVar" in ast.dump(annotation)
 
 
-def _linearised(info: ClassInfo, above: frozenset[int]) -> list[ClassInfo]:
-    """C3; where Python would refuse the class, or it derives from itself, the bases in the order written."""
-    if id(info) in above:
-        return []
-    rows = [_linearised(base, above | {id(info)}) for base in info.bases]
-    rows = [row for row in [*rows, list(info.bases)] if row]
-    order = [info]
-    while rows:
-        head = next((row[0] for row in rows if not any(row[0] in other[1:] for other in rows)), rows[0][0])
-        order.append(head)
-        rows = [left for row in rows if (left := [each for each in row if each is not head])]
-    return order
+def _linearised(info: ClassInfo, above: set[int]) -> list[ClassInfo]:
+    """C3; where Python would refuse the class, or it derives from itself, the bases in the order written.
+
+    Every order on the way is kept, so that a deep hierarchy costs each class once.
+    """
+    if info.order or id(info) in above:
+        return info.order
+    above.add(id(info))
+    rows = [_linearised(base, above) for base in info.bases]
+    above.discard(id(info))
+    info.order = [info, *_merged([row for row in [*rows, list(info.bases)] if row])]
+    return info.order
+
+
+def _merged(rows: list[list[ClassInfo]]) -> list[ClassInfo]:
+    """The rows as one: always the first head that no other row still has further back."""
+    behind = Counter(id(each) for row in rows for each in row[1:])
+    starts = [0] * len(rows)
+    merged: list[ClassInfo] = []
+    taken: set[int] = set()
+    while heads := [row[start] for row, start in zip(rows, starts, strict=True) if start < len(row)]:
+        head = next((each for each in heads if not behind[id(each)]), heads[0])
+        merged.append(head)
+        taken.add(id(head))
+        for index, row in enumerate(rows):
+            while starts[index] < len(row) and id(row[starts[index]]) in taken:
+                starts[index] += 1
+                if starts[index] < len(row):
+                    behind[id(row[starts[index]])] -= 1
+    return merged
 
 
 def is_declaration(node: Def) -> bool:

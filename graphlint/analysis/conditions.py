@@ -342,8 +342,22 @@ def _is_configuration(value: Value) -> bool:
     return all(isinstance(part, (Host, Const)) for part in alternatives(value))
 
 
-def _at_most_likely(confidence: Confidence) -> Confidence:
-    return Confidence.LIKELY if confidence is Confidence.DEFINITE else confidence
+_CONFIDENCES = tuple(Confidence)
+
+
+def _weaker(one: Confidence, other: Confidence) -> Confidence:
+    return max(one, other, key=_CONFIDENCES.index)
+
+
+def _doubt(condition: Condition) -> Certainty:
+    """What one undecided test leaves of certainty."""
+    if _chooses_mode(condition.place.node):
+        return Certainty(Level.ERROR, Confidence.POSSIBLE)
+    if change_of(condition.value) is not Change.CONFIG:
+        return Certainty(Level.WARNING, Confidence.LIKELY)
+    if not _is_configuration(condition.value):
+        return Certainty(Level.ERROR, Confidence.LIKELY)
+    return Certainty()
 
 
 def certainty(m: Machine) -> Certainty:
@@ -356,12 +370,10 @@ def certainty(m: Machine) -> Certainty:
         for condition in frame.conditions[start:]:
             if condition.decided:
                 continue
-            change = change_of(condition.value)
-            if _chooses_mode(condition.place.node):
-                confidence = Confidence.POSSIBLE
-            elif change is not Change.CONFIG:
+            if condition.doubt is None:
+                condition.doubt = _doubt(condition)
+            if condition.doubt.level is Level.WARNING:
                 level = Level.WARNING
-                confidence = _at_most_likely(confidence)
-            elif not _is_configuration(condition.value):
-                confidence = _at_most_likely(confidence)
+            if condition.doubt.confidence is not confidence:
+                confidence = _weaker(confidence, condition.doubt.confidence)
     return Certainty(level, confidence)

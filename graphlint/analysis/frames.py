@@ -7,12 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import Env, Function, Value
+from graphlint.facts.pernode import per_node
 from graphlint.finding import Hop, Span
 
 if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
+
+
+# Turning a tree into text again costs the square of a chain's length: beyond this the file is quoted.
+LONGEST = 1000
 
 
 # Frozen it would be, if setting the fields of a frozen class did not take three times as long: places are
@@ -43,6 +49,21 @@ class Place:
         return self.module.source.span(self.node)
 
     @property
+    def text(self) -> str:
+        """The source of the node on one line; of a very long one only the beginning."""
+        span = self.span
+        lines = self.module.source.lines[span.line - 1 : span.end_line]
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        if sum(map(len, lines)) < LONGEST:
+            return _unparsed(self.node)
+        return " ".join(" ".join(lines)[:LONGEST].split())
+
+    def at(self, node: ast.AST) -> Place:
+        """Another node of the same function."""
+        return Place(self.module, node, self.function)
+
+    @property
     def key(self) -> tuple[str, int, int]:
         return (self.path, self.line, getattr(self.node, "col_offset", 0))
 
@@ -53,12 +74,21 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Condition:
-    """A test that led here; `decided` tells whether the machine knew its answer. Never changed."""
+    """A test that led here; `decided` tells whether the machine knew its answer.
+
+    `doubt` is the most that may be claimed behind it, worked out when it is first asked for.
+    """
 
     place: Place
     value: Value
     polarity: bool
     decided: bool
+    doubt: Certainty | None = None
+
+
+@per_node
+def _unparsed(node: ast.AST) -> str:
+    return ast.unparse(node)
 
 
 @dataclass(slots=True)

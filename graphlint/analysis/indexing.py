@@ -130,7 +130,12 @@ def _chosen(value: Value, index: Value) -> Value:
 
 def _sliced(owner: Sequence_, index: SliceValue) -> Sequence_:
     bounds = [b.value for b in index.bounds if isinstance(b, Const)]
-    if len(bounds) == 3 and owner.rest is None and all(isinstance(b, (int, type(None))) for b in bounds):
+    if (
+        len(bounds) == 3
+        and bounds[2] != 0
+        and owner.rest is None
+        and all(isinstance(b, (int, type(None))) for b in bounds)
+    ):
         part = slice(bounds[0], bounds[1], bounds[2])
         return Sequence_(owner.items[part], owner.kind, None, owner.change)
     joined = join_all(owner.elements()) if owner.elements() else None

@@ -147,7 +147,7 @@ class Machine:
     def unresolved(self, place: Place, reason: str) -> None:
         """Count a call in captured code that could not be followed."""
         if self.capture is not None:
-            text = ast.unparse(place.node)[:120] if isinstance(place.node, ast.expr) else ""
+            text = place.text[:120] if isinstance(place.node, ast.expr) else ""
             self.capture.unresolved.append(Unresolved(place, text, reason))
 
     def count_resolved(self) -> None:

@@ -14,6 +14,8 @@ _TESTS = ("startswith", "endswith", "isdigit", "isalpha", "isalnum", "isidentifi
 _NUMBERS = ("find", "rfind", "index", "count")
 _PARTS = ("split", "rsplit", "partition", "rpartition", "splitlines")
 
+_WIDEST = 1000  # nobody pads a name further
+
 
 @model(*[f"host.{name}" for name in (*_TEXTS, *_TESTS, *_NUMBERS, *_PARTS)])
 def _method(call: Call) -> Value:
@@ -41,7 +43,12 @@ def _operands(call: Call) -> list[Value]:
 
 def _folded(call: Call, name: str) -> Value | None:
     texts = [_plain(value) for value in _operands(call)]
-    if None in texts or call.arguments.kwargs or call.arguments.more is not None:
+    if (
+        None in texts
+        or not all(map(_is_handy, texts))
+        or call.arguments.kwargs
+        or call.arguments.more is not None
+    ):
         return None
     try:
         result = getattr(str, name)(*texts)
@@ -50,6 +57,11 @@ def _folded(call: Call, name: str) -> Value | None:
     if isinstance(result, (list, tuple)):
         return Sequence_([Const(part) for part in result], "list" if isinstance(result, list) else "tuple")
     return Const(result, frozenset().union(*map(cells_of, _operands(call))))
+
+
+def _is_handy(operand: object) -> bool:
+    """Whether an operand makes no text that would fill the memory: `zfill` pads to any width."""
+    return not isinstance(operand, int) or abs(operand) <= _WIDEST
 
 
 def _plain(value: Value) -> object:
