@@ -33,6 +33,7 @@ from graphlint.analysis.values import (
     identity_of,
     is_none,
     join_all,
+    symbols_in,
 )
 from graphlint.facts.pernode import per_node
 from graphlint.finding import Confidence, Level
@@ -208,7 +209,11 @@ def _size_kind(identity: object) -> object:
 
 def _streams_differ(identity: object, where: Mapping) -> bool:
     """Whether keys differ only because each names another stream."""
-    return all("stream" in repr(key) and "stream" in repr(identity) for key in where.fields)
+    return _names_stream(identity) and all(map(_names_stream, where.fields))
+
+
+def _names_stream(identity: object) -> bool:
+    return any(isinstance(part, str) and "stream" in part for part in symbols_in(identity))
 
 
 def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame) -> None:

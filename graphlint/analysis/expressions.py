@@ -72,6 +72,7 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+LONGEST_TEXT = 10_000  # of a text put together from parts that are known
 META = frozenset(
     {"shape", "device", "dtype", "ndim", "is_cuda", "size", "dim", "numel", "stride", "data_ptr", "layout"}
 )
@@ -170,14 +171,21 @@ def _concatenated(left: Sequence_, right: Value) -> Sequence_:
 
 def _folded(op: ast.operator, left: Const, right: Const) -> Value:
     cells = left.cells | right.cells
+    if not _is_foldable(op, left.value, right.value):
+        return Host("any", Change.CONSTANT, cells=cells)
     try:
-        if isinstance(op, (ast.Pow, ast.LShift)) and not _is_small(right.value):
-            return Host("any", Change.CONSTANT, cells=cells)
-        if isinstance(op, ast.Mult) and not (_is_number(left.value) and _is_number(right.value)):
-            return Host("any", Change.CONSTANT, cells=cells)
         return Const(BINARY[type(op)](left.value, right.value), cells)
     except Exception:
         return Host("any", Change.CONSTANT, cells=cells)
+
+
+def _is_foldable(op: ast.operator, left: object, right: object) -> bool:
+    """Whether the result is worth its memory: powers, shifts and repetitions can make anything large."""
+    if isinstance(left, (str, bytes)) or isinstance(right, (str, bytes)):
+        return isinstance(op, ast.Add) and len(str(left)) + len(str(right)) <= LONGEST_TEXT
+    if isinstance(op, (ast.Pow, ast.LShift)):
+        return _is_number(left) and _is_small(right)
+    return not isinstance(op, ast.Mult) or (_is_number(left) and _is_number(right))
 
 
 def _is_number(value: object) -> bool:
@@ -390,7 +398,7 @@ def _joined_text(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
         else:
             texts.append(str(part.value) if isinstance(part, ast.Constant) else None)
     known = [text for text in texts if text is not None]
-    if len(known) == len(texts):
+    if len(known) == len(texts) and sum(map(len, known)) <= LONGEST_TEXT:
         return Const("".join(known), frozenset().union(*map(cells_of, parts)))
     return derived("text", *parts, kind="str")
 
@@ -399,7 +407,9 @@ def _plain_text(part: ast.FormattedValue, value: Value) -> str | None:
     """How a known text or integer looks in an f-string that says nothing about its format."""
     if part.format_spec is not None or part.conversion != -1 or not isinstance(value, Const):
         return None
-    return str(value.value) if type(value.value) in (str, int) else None
+    if isinstance(value.value, str):
+        return value.value
+    return str(value.value) if type(value.value) is int and _is_number(value.value) else None
 
 
 def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:

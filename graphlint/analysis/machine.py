@@ -295,32 +295,37 @@ class Machine:
         for cell in cells_of(value) & self.loop_cells.keys():
             self.loop_cells[cell].sized = True
 
-    def refresh(self, value: Value, place: Place) -> Value:
-        """What reading `value` from a name or field yields: outputs are stamped with the replay count."""
+    def refresh(self, value: Value, place: Place, depth: int = 4) -> Value:
+        """What reading `value` from a name or field yields: outputs are stamped with the replay count.
+
+        Containers are followed to `depth`: one may hold itself.
+        """
         if isinstance(value, Tensor):
             return value if value.storage.graph is None else outputs.stamped(self, value, place)
+        if not depth:
+            return value
         if isinstance(value, Sequence_) and _holds_output(value.items):
-            items = [self.refresh(item, place) for item in value.items]
+            items = [self.refresh(item, place, depth - 1) for item in value.items]
             fresh = Sequence_(items, value.kind, value.rest, value.change, value.site)
             effects.note_copy(self, value, fresh)
             return fresh
         if isinstance(value, Mapping) and _holds_output(part for _, part in value.entries()):
             copy = Mapping(value.site)
             for key, (name, part) in value.fields.items():
-                copy.fields[key] = (name, self.refresh(part, place))
+                copy.fields[key] = (name, self.refresh(part, place, depth - 1))
             return copy
         if isinstance(value, Obj) and not isinstance(value.cls, str) and value.cls.is_plain_record:
-            return self._record_of_outputs(value, place)
+            return self._record_of_outputs(value, place, depth)
         return value
 
-    def _record_of_outputs(self, value: Obj, place: Place) -> Obj:
+    def _record_of_outputs(self, value: Obj, place: Place, depth: int) -> Obj:
         """A record whose fields are outputs is read like a tuple of them: one for each replay."""
         parts = [part for part in value.fields.values() if isinstance(part, Value)]
         if self.captures or not _holds_output(parts):
             return value
         copy = Obj(value.cls, value.site, value.label)
         for name, part in value.fields.items():
-            copy.fields[name] = self.refresh(part, place) if isinstance(part, Value) else part
+            copy.fields[name] = self.refresh(part, place, depth - 1) if isinstance(part, Value) else part
         return copy
 
     def check_stale(self, value: Tensor, place: Place) -> None:

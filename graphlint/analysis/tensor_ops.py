@@ -24,8 +24,10 @@ from graphlint.analysis.values import (
     alternatives,
     cells_of,
     change_of,
+    host_parts,
     identity_of,
     is_none,
+    symbols_in,
     tensors_in,
 )
 
@@ -175,11 +177,7 @@ def host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) ->
     capture = m.capture
     if capture is None or capture.compiled:
         return
-    for part in alternatives(value):
-        if isinstance(part, Sequence_):
-            for item in part.elements():
-                host_use(m, node, item, use, frame)
-            continue
+    for part in host_parts(value):
         _host_use(m, node, part, use, frame)
 
 
@@ -199,13 +197,7 @@ def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -
 def is_key(keys: set[object], value: Value) -> bool:
     """Whether the graph was chosen by this value, or by one that it was computed from."""
     identity = identity_of(value)
-    return identity in keys or _mentions(identity, keys)
-
-
-def _mentions(identity: object, keys: set[object]) -> bool:
-    if isinstance(identity, tuple):
-        return identity in keys or any(_mentions(part, keys) for part in identity)
-    return False
+    return identity in keys or any(part in keys for part in symbols_in(identity) if isinstance(part, tuple))
 
 
 def device_of(m: Machine, value: Value | None) -> str | bool | None:

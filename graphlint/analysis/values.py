@@ -109,7 +109,7 @@ class Host(Value):
     ) -> None:
         self.kind = kind
         self.change = change
-        self.symbol = symbol if symbol is not None else next(_serial)
+        self.symbol = _unique(symbol) if symbol is not None else next(_serial)
         self.cells = cells
 
     def __repr__(self) -> str:
@@ -218,7 +218,8 @@ class Obj(Value):
 class Sequence_(Value):
     """A list, tuple, set or deque: known `items` in order and perhaps a `rest` of like elements."""
 
-    __slots__ = ("change", "fields", "kind", "serial", "site")
+    __slots__ = ("change", "fields", "identity", "kind", "serial", "site")
+    MOST_ITEMS = 50_000  # more are known as like elements only
 
     def __init__(
         self,
@@ -228,7 +229,11 @@ class Sequence_(Value):
         change: Change = Change.CONFIG,
         site: Place | None = None,
     ) -> None:
-        self.fields: Fields = {"items": tuple(items), "rest": rest}
+        known = tuple(items)
+        if len(known) > self.MOST_ITEMS:
+            known, rest = (), join_all([*known, *([rest] if rest is not None else [])])
+        self.fields: Fields = {"items": known, "rest": rest}
+        self.identity: tuple[tuple[Value, ...], Any] | None = None  # of a tuple: of which items, and which
         self.kind = kind
         self.change = change
         self.site = site
@@ -475,15 +480,25 @@ def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
             yield from tensors_in(part, depth - 1)
 
 
+def host_parts(value: Value) -> Iterator[Value]:
+    """What `value` may be or holds, through unions and sequences; each container once, even in itself."""
+    pending, met = [value], set()
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, (Union, Sequence_)):
+            yield part
+        elif id(part) not in met:
+            met.add(id(part))
+            pending.extend(reversed(part.values if isinstance(part, Union) else part.elements()))
+
+
 def cells_of(value: Value) -> frozenset[Cell]:
     """The places that a host value was read from."""
     if isinstance(value, (Const, Host)):
         return value.cells
-    if isinstance(value, Union):
-        return frozenset().union(*(cells_of(part) for part in value.values))
-    if isinstance(value, Sequence_):
-        return frozenset().union(*(cells_of(part) for part in value.elements()))
-    return NO_CELLS
+    if not isinstance(value, (Union, Sequence_)):
+        return NO_CELLS
+    return frozenset().union(*(part.cells for part in host_parts(value) if isinstance(part, (Const, Host))))
 
 
 def change_of(value: Value) -> Change:
@@ -492,10 +507,8 @@ def change_of(value: Value) -> Change:
         return Change.CONSTANT
     if isinstance(value, (Host, Unknown)):
         return value.change
-    if isinstance(value, Union):
-        return max(change_of(part) for part in value.values)
-    if isinstance(value, Sequence_):
-        return max((change_of(part) for part in value.elements()), default=Change.CONFIG)
+    if isinstance(value, (Union, Sequence_)):
+        return max(map(change_of, host_parts(value)), default=Change.CONFIG)
     return Change.CONFIG
 
 
@@ -513,8 +526,7 @@ def identity_of(value: Value) -> Any:
     if isinstance(value, Host):
         return ("host", value.symbol)
     if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
-        parts = tuple(identity_of(part) for part in value.items)
-        return None if None in parts else ("tuple", parts)
+        return _identity_of_tuple(value)
     if isinstance(value, (Obj, Tensor)):
         return ("object", value.serial if isinstance(value, Obj) else value.storage.serial)
     if isinstance(value, Class):
@@ -522,3 +534,47 @@ def identity_of(value: Value) -> Any:
     if isinstance(value, External):
         return ("external", value.name)
     return None
+
+
+def symbols_in(identity: Any) -> Iterator[Any]:
+    """An identity and everything that it is made of, each once."""
+    pending, met = [identity], set()
+    while pending:
+        part = pending.pop()
+        if id(part) not in met:
+            met.add(id(part))
+            yield part
+            if isinstance(part, tuple):
+                pending.extend(part)
+
+
+def _identity_of_tuple(value: Sequence_) -> Any:
+    if value.identity is None or value.identity[0] is not value.items:
+        parts = tuple(map(identity_of, value.items))
+        value.identity = (value.items, None if None in parts else ("tuple", _unique(parts)))
+    return value.identity[1]
+
+
+class _Compound(tuple[Any, ...]):
+    """A symbol made of others, of which there is one for each content: so equal ones are the same object.
+
+    Values computed from one another nest their symbols; comparing those by content would never end.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+
+_compounds: dict[Any, _Compound] = {}
+
+
+def _unique(symbol: Any) -> Any:
+    """The one object that stands for a symbol of this content."""
+    if not isinstance(symbol, tuple) or isinstance(symbol, _Compound):
+        return symbol
+    known = _compounds.get(symbol)
+    if known is None:
+        known = _compounds[symbol] = _Compound(symbol)
+    return known

@@ -14,7 +14,7 @@ _TESTS = ("startswith", "endswith", "isdigit", "isalpha", "isalnum", "isidentifi
 _NUMBERS = ("find", "rfind", "index", "count")
 _PARTS = ("split", "rsplit", "partition", "rpartition", "splitlines")
 
-_WIDEST = 1000  # nobody pads a name further
+_LONGEST = 1000  # of a name, and of what it is padded to
 
 
 @model(*[f"host.{name}" for name in (*_TEXTS, *_TESTS, *_NUMBERS, *_PARTS)])
@@ -60,8 +60,10 @@ def _folded(call: Call, name: str) -> Value | None:
 
 
 def _is_handy(operand: object) -> bool:
-    """Whether an operand makes no text that would fill the memory: `zfill` pads to any width."""
-    return not isinstance(operand, int) or abs(operand) <= _WIDEST
+    """Whether an operand makes no text that would fill the memory, as `zfill` and `replace` can."""
+    if isinstance(operand, str):
+        return len(operand) <= _LONGEST
+    return not isinstance(operand, int) or abs(operand) <= _LONGEST
 
 
 def _plain(value: Value) -> object:
