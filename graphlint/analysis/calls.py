@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     attributes,
+    captures,
     expressions,
     functions,
     indexing,
@@ -105,10 +106,13 @@ def call(
         return _call_one(m, function, arguments, here, frame)
     results: list[Value] = []
     outcomes: list[Snapshot] = []
+    opened = captures.Alternatives(m)
     for part in [p for p in alternatives(function) if not is_none(p)][:FAN_OUT]:
         m.heap.open()
         results.append(_call_one(m, part, arguments, here, frame))
         outcomes.append(m.heap.undo())
+        opened.next()
+    opened.join()
     if outcomes:
         m.heap.merge(outcomes)
     return join_all(results)

@@ -172,6 +172,33 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     return capture
 
 
+class Alternatives:
+    """Keeps apart what alternatives open: only one of them happens, so that one end closes it.
+
+    A capture that one alternative ended is taken to be ended for those after it as well.
+    """
+
+    def __init__(self, m: Machine) -> None:
+        self._m = m
+        self._before = list(m.captures), list(m.streams)
+        self._chosen: tuple[list[Capture], list[Obj]] | None = None
+        self._chosen_goes_on = False
+
+    def next(self, goes_on: bool = True) -> None:
+        """An alternative is through: undo what it opened, unless nothing is open that was not before."""
+        m, (captures, streams) = self._m, self._before
+        if len(m.captures) <= len(captures):
+            return
+        if self._chosen is None or (goes_on and not self._chosen_goes_on):
+            self._chosen, self._chosen_goes_on = (list(m.captures), list(m.streams)), goes_on
+        m.captures[:], m.streams[:] = captures, streams
+
+    def join(self) -> None:
+        """All are through: what the first one opened that goes on is open now."""
+        if self._chosen is not None:
+            self._m.captures[:], self._m.streams[:] = self._chosen
+
+
 def abandon(m: Machine, depth: int) -> None:
     """Leave captures that stay open: what is run next is no part of them."""
     while len(m.captures) > depth:

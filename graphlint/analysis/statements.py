@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     attributes,
+    captures,
     conditions,
     contexts,
     expressions,
@@ -207,6 +208,7 @@ def _run_under(
 def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
     """Run alternatives from the same state and join the states of those that reach their end."""
     outcomes: list[Snapshot] = []
+    opened = captures.Alternatives(m)
     for arm in arms:
         m.heap.open()
         frame.reachable = True
@@ -214,8 +216,10 @@ def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
         arm()
         m.streams[:] = current
         taken = m.heap.undo()
+        opened.next(frame.reachable)
         if frame.reachable:
             outcomes.append(taken)
+    opened.join()
     frame.reachable = bool(outcomes)
     if outcomes:
         m.heap.merge(outcomes)

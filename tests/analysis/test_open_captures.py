@@ -73,3 +73,72 @@ def test_a_capture_begun_in_one_method_and_ended_in_another_holds_what_is_betwee
             return recorder, y
         """
     )
+
+
+def test_only_one_of_two_arms_opens_a_capture_and_one_end_closes_it() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Segment:
+            def __init__(self, plain):
+                self.plain = plain
+                self.graph = torch.cuda.CUDAGraph()
+
+            def begin(self, pool):
+                if self.plain:
+                    self.graph.capture_begin(pool=pool)
+                else:
+                    self.graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+
+            def end(self):
+                self.graph.capture_end()
+
+            def record(self, x: torch.Tensor, pool):
+                self.begin(pool)
+                torch.cuda.synchronize()  # expect: CG301
+                self.end()
+                torch.cuda.synchronize()  # ok: CG301
+                return x
+        """
+    )
+
+
+def test_a_graph_made_in_one_of_two_ways_is_one_capture() -> None:
+    check_marks(
+        """
+        import torch
+
+        def record(x: torch.Tensor, side: torch.cuda.Stream, keeps: bool):
+            if keeps:
+                graph = torch.cuda.CUDAGraph(keep_graph=True)
+            else:
+                graph = torch.cuda.CUDAGraph()
+            with torch.cuda.stream(side):
+                y = x.cuda().relu()
+                side.synchronize()
+                graph.capture_begin()
+                z = y.relu()
+                torch.cuda.synchronize()  # expect: CG301
+                graph.capture_end()
+                torch.cuda.synchronize()  # ok: CG301
+            return z
+        """
+    )
+
+
+def test_the_second_way_to_begin_is_tried_from_where_the_first_began() -> None:
+    check_marks(
+        """
+        import torch
+
+        def record(graph: torch.cuda.CUDAGraph, x: torch.Tensor, pool):
+            try:
+                graph.capture_begin(pool=pool, capture_error_mode="relaxed")
+            except TypeError:
+                graph.capture_begin(pool=pool)
+            x.add_(1)
+            graph.capture_end()
+            torch.cuda.synchronize()  # ok: CG301
+        """
+    )
