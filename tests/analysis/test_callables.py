@@ -486,3 +486,53 @@ def test_more_than_eight_callables_are_unresolved() -> None:
     program = with_region(f"{functions}\nimport random\nrun = random.choice([{names}])", "run(x)")
     check_marks(program)
     assert unresolved(program) == {"run(x)"}
+
+
+def test_an_attribute_that_an_optional_object_may_lack_is_not_its_default() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Attention:
+            def __init__(self, backend):
+                self.backend = backend
+
+        class Runner:
+            def __init__(self, block):
+                self.attention: Attention | None = getattr(block, "attention", None)
+                self.backend = getattr(self.attention, "backend", None)
+
+            def capture(self, x: torch.Tensor):
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    if self.backend != "plain":
+                        raise RuntimeError(self.backend)
+                    y = x.cuda().relu()
+                    torch.cuda.synchronize()  # expect: CG301
+                return graph, y
+        """
+    )
+
+
+def test_the_default_of_an_attribute_that_certainly_is_missing_is_taken() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Attention:
+            pass
+
+        class Runner:
+            def __init__(self):
+                self.attention = Attention()
+                self.backend = getattr(self.attention, "backend", None)
+
+            def capture(self, x: torch.Tensor):
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    if self.backend is not None:
+                        torch.cuda.synchronize()  # ok: CG301
+                    y = x.cuda().relu()
+                return graph, y
+        """
+    )

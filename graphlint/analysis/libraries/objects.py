@@ -31,6 +31,7 @@ from graphlint.analysis.values import (
     change_of,
     identity_of,
     join,
+    join_all,
 )
 
 
@@ -41,15 +42,22 @@ def _getattr(call: Call) -> Value:
         return Unknown(
             "getattr with a computed name", change_of(owner) if owner is not None else Change.CONFIG
         )
-    value = attributes.get(call.m, owner, name, call.node, call.frame)
     default = call.get(2, "default")
-    if default is not None and isinstance(owner, Obj) and name not in owner.fields:
+    if default is None:
+        return attributes.get(call.m, owner, name, call.node, call.frame)
+    return join_all(_attribute_or(call, part, name, default) for part in alternatives(owner))
+
+
+def _attribute_or(call: Call, owner: Value, name: str, default: Value) -> Value:
+    """`getattr(owner, name, default)`: the default where the attribute is certainly or perhaps missing."""
+    value = attributes.get(call.m, owner, name, call.node, call.frame)
+    if isinstance(owner, Obj) and name not in owner.fields:
         if _is_lacking(call, owner, name, value):
             lazies.note_absent(call.m, owner.fields, name)
             return default
-    if default is not None and isinstance(value, Unknown):
+    if isinstance(value, Unknown):
         return join(value, default) if isinstance(owner, (Unknown, Obj)) else default
-    if default is not None and isinstance(value, External) and isinstance(owner, Obj):
+    if isinstance(value, External) and isinstance(owner, Obj):
         return join(value, default)
     return value
 
