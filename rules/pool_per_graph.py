@@ -31,10 +31,15 @@ class PoolPerGraph(Rule):
         for loop, iteration in capture.loops if capture is not None else ():
             assert capture is not None
             _, started, earlier = self.first.setdefault(id(loop), (loop, iteration, capture))
-            if iteration > started and loop.sized and _alike(earlier, capture):
+            if iteration > started and loop.sized and _is_kept(earlier) and _alike(earlier, capture):
                 message = "each size is captured into a pool of its own, so memory is the sum of them all"
                 yield Report(capture.place, message, chain=(loop.place.hop, capture.place.hop), help=HELP)
                 return
+
+
+def _is_kept(capture: Capture) -> bool:
+    """Whether the graph was put into a container: one that only a local names goes with the next turn."""
+    return capture.graph is not None and "keys" in capture.graph.fields
 
 
 def _alike(earlier: Capture, later: Capture) -> bool:

@@ -33,6 +33,7 @@ from graphlint.analysis.values import (
     Change,
     Const,
     Env,
+    Function,
     Host,
     Mapping,
     Obj,
@@ -141,6 +142,8 @@ def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
         if value.cls == "torch.cuda.CUDAGraph":
             return [value]
         parts = [v for v in value.fields.values() if isinstance(v, Value)] if depth else []
+    elif isinstance(value, Function):
+        parts = [v for v in value.env.fields.values() if isinstance(v, Value)] if value.env and depth else []
     elif isinstance(value, (Sequence_, Union)):
         parts = list(value.elements() if isinstance(value, Sequence_) else value.values)
     else:
@@ -379,6 +382,7 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
         if isinstance(read.owner, Env):
             writes = [w for w in writes if _is_of_this_graph(record, w)]
+        writes = [] if displaced.names_each_turn(m, record, cell) else writes
         if cell[1] == MODE:
             writes = [w for w in writes if _is_running(m, w.place)]
         if writes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import synthesis, tensor_ops
 from graphlint.analysis.graphs import Capture, HostUse, Read, Write, is_other_number, value_in
-from graphlint.analysis.values import Change, Const, Host, Mapping, Obj, Value, alternatives
+from graphlint.analysis.values import Cell, Change, Const, Host, Mapping, Obj, Value, alternatives
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -42,6 +42,17 @@ def number(m: Machine, record: Capture, use: HostUse) -> Write | None:
     return None
 
 
+def names_each_turn(m: Machine, record: Capture, cell: Cell) -> bool:
+    """Whether a local name is bound anew between captures of one region, as in a loop that captures.
+
+    What it names is recorded into the graph of its own turn, and which graph a replay takes is chosen then.
+    """
+    turns = [capture.clock for capture in m.finished if capture.place.key == record.place.key]
+    return len(turns) > 1 and any(
+        write.local and min(turns) <= write.clock < max(turns) for write in m.writes.get(cell, ())
+    )
+
+
 def _is_other(record: Capture, read: Read, now: Value) -> bool:
     """Whether a number certainly changed, or changes with the calls and does not choose the graph."""
     if isinstance(now, Const):
@@ -61,7 +72,8 @@ def _displaced(m: Machine, record: Capture) -> Iterator[Displaced]:
             for w in m.writes.get((id(holder.fields), holder.key), ())
             if w.clock >= record.clock and not w.capturing
         ]
-        if now is not None and writes:
+        cell = (id(holder.fields), holder.key)
+        if now is not None and writes and not names_each_turn(m, record, cell):
             yield from _with_parts(m, record, holder.value, now, writes, DEPTH)
 
 

@@ -121,6 +121,7 @@ class Capture:
     escaped: dict[int, Place] = field(default_factory=dict)
     written: dict[Cell, Write] = field(default_factory=dict)
     work: int = 0
+    operations: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
     loops: tuple[tuple[Loop, int], ...] = ()
     absent: set[Cell] = field(default_factory=set)

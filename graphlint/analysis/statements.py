@@ -13,6 +13,7 @@ from graphlint.analysis import (
     contexts,
     expressions,
     functions,
+    idle_branches,
     indexing,
     loops,
     matching,
@@ -172,6 +173,7 @@ def bind_only(m: Machine, node: ast.stmt, frame: Frame) -> None:
 
 
 def _if(m: Machine, node: ast.If, frame: Frame) -> None:
+    uses = len(m.capture.host_uses) if m.capture is not None else 0
     value = expressions.evaluate(m, node.test, frame)
     truth = conditions.test(m, value, node.test, frame, "if")
     if truth is not None:
@@ -182,7 +184,10 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
         lambda: _run_under(m, node.test, value, True, False, node.body, frame),
         lambda: _run_under(m, node.test, value, False, False, node.orelse, frame),
     ]
-    fork(m, frame, arms)
+    watch = idle_branches.watch(m, frame, uses)
+    wrote = fork(m, frame, arms)
+    if watch is not None:
+        watch.end(m, frame, wrote=wrote)
 
 
 def _run_under(
@@ -205,8 +210,11 @@ def _run_under(
         del frame.conditions[mark:]
 
 
-def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
-    """Run alternatives from the same state and join the states of those that reach their end."""
+def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> bool:
+    """Run alternatives from the same state and join the states of those that reach their end.
+
+    Tells whether one of those has written a cell.
+    """
     outcomes: list[Snapshot] = []
     opened = captures.Alternatives(m)
     for arm in arms:
@@ -223,6 +231,7 @@ def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> None:
     frame.reachable = bool(outcomes)
     if outcomes:
         m.heap.merge(outcomes)
+    return any(outcomes)
 
 
 def _return(m: Machine, node: ast.Return, frame: Frame) -> None:

@@ -107,6 +107,7 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     capture = m.capture
     if capture is None:
         return
+    capture.operations += any(tensor.on_device for tensor in tensors)
     for tensor in tensors:
         if tensor.storage.graph is None or tensor.storage.graph is not capture.graph:
             capture.storages.setdefault(tensor.storage, place)

@@ -171,3 +171,93 @@ class Step:
 @pytest.mark.parametrize(("device", "mark"), [("", "ok"), (', device="cuda"', "expect")])
 def test_a_number_in_a_tensor_of_the_host(device: str, mark: str) -> None:
     check_marked_rules(COUNTS.format(device=device, mark=mark))
+
+
+BRANCH = """
+import logging
+import time
+
+import torch
+
+log = logging.getLogger(__name__)
+
+
+class Step:
+    def __init__(self, net, limit: int):
+        self.net = net
+        self.count = 1
+        self.limit = limit
+        self.seen = 0.0
+        self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.run()
+
+    def run(self):
+        y = self.net(self.x)
+        if self.count > self.limit:  # {mark}: CG402
+            {statement}
+        return y
+
+    def __call__(self, x, count: int):
+        self.count = count
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "mark"),
+    [
+        ("log.warning('many')", "ok"),
+        ("raise ValueError(self.limit)", "ok"),
+        ("y = y + 1", "expect"),
+        ("y.add_(1)", "expect"),
+        ("return y + 1", "expect"),
+        ("elsewhere(y)", "expect"),
+    ],
+)
+def test_what_depends_on_a_branch(statement: str, mark: str) -> None:
+    check_marked_rules(BRANCH.format(statement=statement, mark=mark))
+
+
+TURNS = """
+import torch
+
+
+def record(run, x: torch.Tensor, widths: list[int]):
+    graphs = {{}}
+    for width in (1, 2):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x * width  # ok: CG402
+        graphs[name(width)] = graph
+    for width in reversed((1, 2)):
+        graphs[name(width)].replay()
+    return y
+
+
+def name(width):
+    return tuple(sorted({{"width": width}}.items()))
+
+
+def once(x: torch.Tensor):
+    graph = None
+    for width in (1, 2):
+        if graph is None:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = widen(x, width)
+        graph.replay()
+    return y
+
+
+def widen(x, width):
+    return x * width
+"""
+
+
+def test_each_turn_of_a_loop_captures_a_graph_of_its_own() -> None:
+    check_marked_rules(TURNS.format())

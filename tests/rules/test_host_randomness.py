@@ -48,3 +48,41 @@ def test_what_captured_code_draws(inside: str) -> None:
 
 def test_what_is_drawn_before() -> None:
     check_marks(PROGRAM.format(before="report(random.random())  # ok: CG404", inside="pass"))
+
+
+LOGGED = """
+import logging
+import time
+
+import torch
+
+log = logging.getLogger(__name__)
+last = 0.0
+
+
+def build(net):
+    x = torch.zeros(4, 4, device="cuda")
+    net(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = forward(net, x)
+    graph.replay()
+    return y.clone()
+
+
+def forward(net, x):
+    global last
+    now = time.perf_counter()
+    if now - last > 10:  # {mark}: CG404
+        last = now
+        {statement}
+    return net(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "mark"),
+    [("log.info('still here')", "ok"), ("pass", "ok"), ("x.zero_()", "expect"), ("return x * 2", "expect")],
+)
+def test_a_clock_that_decides_only_what_is_logged(statement: str, mark: str) -> None:
+    check_marks(LOGGED.format(statement=statement, mark=mark))

@@ -110,3 +110,31 @@ def test_outputs_after_a_replay_of_another_graph(
     pools: dict[str, str], replays: str, read: str, mark: str
 ) -> None:
     check_marked_rules(TWO.format(**pools, replays=replays, read=read, mark=mark))
+
+
+DROPPED = """
+import torch
+
+def measure(net, sizes: list[int], kept: dict):
+    x = torch.zeros(max(sizes), 16, device="cuda")
+    runs = []
+    for size in sorted(sizes, reverse=True):
+        net(x[:size])
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):  # {mark}: CG602
+            net(x[:size])
+        {use}
+    return runs
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "mark"),
+    [
+        ("graph.replay()", "ok"),
+        ("runs.append(graph)", "expect"),
+        ("kept[size] = graph", "expect"),
+    ],
+)
+def test_a_graph_that_the_next_turn_drops(use: str, mark: str) -> None:
+    check_marked_rules(DROPPED.format(use=use, mark=mark))
