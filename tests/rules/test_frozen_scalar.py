@@ -223,41 +223,49 @@ def test_what_depends_on_a_branch(statement: str, mark: str) -> None:
     check_marked_rules(BRANCH.format(statement=statement, mark=mark))
 
 
-TURNS = """
-import torch
+def test_each_turn_of_a_loop_captures_a_graph_of_its_own() -> None:
+    check_marked_rules(
+        """
+        import torch
+
+        def record(x: torch.Tensor):
+            def run():
+                return x * width  # ok: CG402
+
+            graphs = {}
+            for width in (1, 2):
+                run()
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    y = run()
+                graphs[name(width)] = graph
+            for width in reversed((1, 2)):
+                graphs[name(width)].replay()
+            return y
+
+        def name(width):
+            return tuple(sorted({"width": width}.items()))
+        """
+    )
 
 
-def record(run, x: torch.Tensor, widths: list[int]):
-    graphs = {{}}
-    for width in (1, 2):
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            y = x * width  # ok: CG402
-        graphs[name(width)] = graph
-    for width in reversed((1, 2)):
-        graphs[name(width)].replay()
-    return y
+def test_a_loop_that_replays_one_graph_changes_nothing_in_it() -> None:
+    check_marked_rules(
+        """
+        import torch
 
+        def record(x: torch.Tensor):
+            width = 1
 
-def name(width):
-    return tuple(sorted({{"width": width}}.items()))
+            def run():
+                return x * width  # expect: CG402
 
-
-def once(x: torch.Tensor):
-    graph = None
-    for width in (1, 2):
-        if graph is None:
+            run()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
-                y = widen(x, width)
-        graph.replay()
-    return y
-
-
-def widen(x, width):
-    return x * width
-"""
-
-
-def test_each_turn_of_a_loop_captures_a_graph_of_its_own() -> None:
-    check_marked_rules(TURNS.format())
+                y = run()
+            for width in (2, 3):
+                graph.replay()
+            return y.clone()
+        """
+    )
