@@ -23,8 +23,8 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
-    alternatives,
     change_of,
+    host_parts,
 )
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 
 def flat_classes(value: Value) -> tuple[Value, ...]:
-    if isinstance(value, Sequence_):
-        return tuple(part for item in value.elements() for part in flat_classes(item))
-    return tuple(part for one in alternatives(value) for part in (one,))
+    """The classes in a class, a tuple of them or a tuple of tuples."""
+    return tuple(host_parts(value))
 
 
 def class_values(m: Machine, node: ast.expr, frame: Frame) -> tuple[Value, ...]:

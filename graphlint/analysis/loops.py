@@ -176,14 +176,15 @@ def _counts(iterable: Value) -> bool:
     return isinstance(iterable, (Unknown, Obj))
 
 
-def _renewed(value: Value, changes: bool = False) -> Value:
-    """Another element of the same kind: an unknown number of each iteration is its own."""
+def _renewed(value: Value, changes: bool = False, depth: int = 6) -> Value:
+    """Another element of the same kind: an unknown number of each iteration is its own, also in tuples."""
     if isinstance(value, Host):
         return Host(value.kind, Change.CHANGING if changes else value.change, None, value.cells)
     if isinstance(value, Unknown) and changes:
         return Unknown(value.reason, Change.CHANGING, value.typed)
-    if isinstance(value, Sequence_) and value.kind == "tuple":
-        return Sequence_([_renewed(part, changes) for part in value.items], "tuple", value.rest, value.change)
+    if isinstance(value, Sequence_) and value.kind == "tuple" and depth:
+        items = [_renewed(part, changes, depth - 1) for part in value.items]
+        return Sequence_(items, "tuple", value.rest, value.change)
     return value
 
 

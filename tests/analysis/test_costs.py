@@ -34,6 +34,7 @@ DOUBLED = {
     "tuples": "c{i} = (c{last}, c{last})",
     "lists": "c{i} = [c{last}, c{last}]",
     "concatenations": "c{i} = [*c{last}, *c{last}]",
+    "zipped": "c{i} = list(zip([c{last}], [c{last}]))",
     "alternatives": "c{i} = (c{last}, 1) if unknown else (2, c{last})",
 }
 
@@ -79,6 +80,7 @@ def test_containers_may_hold_themselves() -> None:
             n.l = l
             print(l[1][1], d["d"], n.n)
             x.add_(l)
+            isinstance(x, l)
             {MARK}
             """,
         )
