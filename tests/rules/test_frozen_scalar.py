@@ -249,7 +249,7 @@ def test_each_turn_of_a_loop_captures_a_graph_of_its_own() -> None:
     )
 
 
-def test_a_loop_that_replays_one_graph_changes_nothing_in_it() -> None:
+def test_a_name_that_changes_for_the_one_graph() -> None:
     check_marked_rules(
         """
         import torch
@@ -264,7 +264,8 @@ def test_a_loop_that_replays_one_graph_changes_nothing_in_it() -> None:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
                 y = run()
-            for width in (2, 3):
+            for _ in range(3):
+                width = width + 1
                 graph.replay()
             return y.clone()
         """
