@@ -18,7 +18,7 @@ from pathlib import Path
 from measure import Cost, cost_of, least_of
 
 BESIDE = Path(sys.executable).parent
-GRAPHLINT = [str(BESIDE / "graphlint")]
+GRAPHLINT = [sys.executable, "-m", "graphlint"]
 CHECK = [*GRAPHLINT, "check", "--isolated", "--exit-zero", "."]
 RUFF = [str(BESIDE / "ruff"), "check", "--no-cache", "--isolated", "--quiet", "--exit-zero", "."]
 TORCHFIX = [str(BESIDE / "torchfix"), "--select", "ALL", "."]

@@ -59,6 +59,9 @@ class Machine:
     MAX_DEPTH = 48
     VISITS = 6
     RECURSION = 6
+    # What may be spent before anything is captured or replayed: constructors of large programs spend any
+    # budget, and what has not captured by then does not come to it with twice as much.
+    PATIENCE = 30_000
 
     def __init__(
         self, project: Project, config: Config, listener: Callable[[Event], None], steps: int
@@ -110,6 +113,7 @@ class Machine:
         self.clock = 0
         self.steps = 0
         self.limit = steps
+        self.patience = min(self.PATIENCE, steps * 4 // 5)
         self.meta_read = False
         self.step = 0
 
@@ -158,8 +162,11 @@ class Machine:
     def spend(self) -> None:
         """Count a step; a scenario that has taken too many ends here."""
         self.steps += 1
-        if self.steps > self.limit:
+        if self.steps > self.limit or (self.steps > self.patience and not self._has_captured()):
             raise Exhausted
+
+    def _has_captured(self) -> bool:
+        return bool(self.finished or self.captures or self.replays)
 
     # memory
 

@@ -11,6 +11,8 @@ _SEPARATOR = b"\n"
 # After this many searches through all bytes, an index of all words has paid for itself.
 _SEARCHES_BEFORE_INDEX = 32
 _BASES = re.compile(rb"class[ \t]+\w+[^\S\n]*(?:\[[^\]\n]{0,200}\])?[^\S\n]*\(([^:]{0,2000})")
+_LONGEST_PATH = 400
+_PATH_START = re.compile(rb"@?(?:\w+\.)*")
 _WORD_BYTES = bytes(c if c >= 128 or chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 
 
@@ -25,8 +27,13 @@ def derives(data: bytes, name: str) -> bool:
 
 def fills(data: bytes, name: str) -> bool:
     """Whether a statement or decorator at the start of a line starts at `name`, as in `@m.name(...)`."""
-    start = rb"^@?(?:\w+\.)*%s[ \t]*[.\[(]" % re.escape(name.encode("utf-8", "surrogatepass"))
-    return re.search(start, data, re.MULTILINE) is not None
+    # From each mention back to the start of its line: an expression for whole lines is tried at every line.
+    for match in re.finditer(rb"%s[ \t]*[.\[(]" % re.escape(name.encode("utf-8", "surrogatepass")), data):
+        at = match.start()
+        line = data.rfind(b"\n", max(0, at - _LONGEST_PATH), at) + 1
+        if (line or at < _LONGEST_PATH) and _PATH_START.fullmatch(data, line, at):
+            return True
+    return False
 
 
 def imports_package(data: bytes, package: str) -> bool:
