@@ -23,9 +23,6 @@ class PagedBackend(AttentionBackend):
     def init_forward_metadata_in_graph(self, batch):
         self.longest = self.lengths.max().item()  # expect: CG302
 
-    def forward_decode(self, q: torch.Tensor, batch):
-        return q * self.lengths.sum().item()  # expect: CG302
-
     def forward_extend(self, q: torch.Tensor, batch):
         return q * self.lengths.sum().item()  # ok: CG302
 """
@@ -64,7 +61,7 @@ class PagedBackend(AttentionBackend):
     def __init__(self):
         self.workspace = None
 
-    def forward_decode(self, q: torch.Tensor, batch):
+    def init_forward_metadata_in_graph(self, q: torch.Tensor, batch):
         if self.workspace is None:
             self.workspace = torch.zeros(16, device="cuda")  # ok: CG603
         return q + self.workspace
@@ -87,7 +84,7 @@ def outside(x: torch.Tensor) -> torch.Tensor:
 
 
 class PagedBackend(AttentionBackend):
-    def forward_decode(self, q: torch.Tensor, batch):
+    def init_forward_metadata_in_graph(self, q: torch.Tensor, batch):
         if not get_is_capture_mode():
             print(q.sum().item())  # ok: CG302
         return outside(q) * q.min().item()  # expect: CG302
@@ -125,7 +122,7 @@ from sglang.batch import ForwardBatch
 
 
 class PagedBackend:
-    def forward_decode(self, q: torch.Tensor, batch: ForwardBatch):
+    def init_forward_metadata_in_graph(self, q: torch.Tensor, batch: ForwardBatch):
         if batch.forward_mode.is_extend():
             return q * batch.lengths.max().item()  # ok: CG302
         return q * batch.lengths.min().item()  # expect: CG302
