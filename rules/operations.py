@@ -152,6 +152,8 @@ class Operation:
 
 _TABLE = Path(__file__).parent / "tables" / "operations.json"
 
+# Functions that answer about or change the settings of the process: they make no tensor.
+_QUESTIONS = ("get_", "set_", "is_", "are_", "has_", "can_", "autocast_", "clear_autocast")
 # Namespaces in which a name without an entry still is an operation on tensors.
 _TENSOR_NAMESPACES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
 
@@ -209,6 +211,8 @@ def function(dotted: str) -> Operation | None:
     if found is not None:
         return found
     owner, _, last = dotted.rpartition(".")
+    if last.startswith(_QUESTIONS):
+        return None
     if owner in _TENSOR_NAMESPACES and last[:1].islower() and f"{owner}.{last}" not in _TENSOR_NAMESPACES:
         return Operation(dotted, result="inplace" if _in_place(last) else "fresh")
     return None

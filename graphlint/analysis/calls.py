@@ -107,7 +107,9 @@ def call(
     results: list[Value] = []
     outcomes: list[Snapshot] = []
     opened = captures.Alternatives(m)
-    for part in [p for p in alternatives(function) if not is_none(p)][:FAN_OUT]:
+    parts = [p for p in alternatives(function) if not is_none(p)][:FAN_OUT]
+    for part in parts:
+        m.callees = parts
         m.heap.open()
         results.append(_call_one(m, part, arguments, here, frame))
         outcomes.append(m.heap.undo())

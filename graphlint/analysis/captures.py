@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import displaced, effects, parallel, streams, tensor_ops
@@ -217,8 +218,11 @@ def _remember_filled(m: Machine, capture: Capture) -> None:
             m.filled[cell] = capture
 
 
-def replay(m: Machine, graph: Obj, place: Place) -> None:
-    """Replay a graph: its outputs get a new generation, what it read is compared with what is named now."""
+def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> None:
+    """Replay a graph: its outputs get a new generation, what it read is compared with what is named now.
+
+    `among` are the graphs that the replayed name may stand for, where several may.
+    """
     if m.captures:
         m.emit(ReplayInCapture(place=place, graph=graph))
         return
@@ -228,10 +232,28 @@ def replay(m: Machine, graph: Obj, place: Place) -> None:
     record = graph.fields.get("record")
     if not isinstance(record, Capture):
         return
+    record.renewed = _renewal(record, among)
     changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
     _frozen_uses(m, record, place)
     _overwrite_pool(m, record, place)
+
+
+def _renewal(record: Capture, among: Sequence[Obj]) -> int:
+    """When the region was captured anew under the name that is replayed; 0 when it was not.
+
+    Where the name may still stand for the older graph, the new capture and what was bound for it happen
+    under one condition: an older graph that is replayed finds its own inputs. Graphs kept by key are no such.
+    """
+    later = [
+        other.clock
+        for graph in among
+        if isinstance(other := graph.fields.get("record"), Capture)
+        and other.place.key == record.place.key
+        and other.clock > record.clock
+        and not graph.fields.get("keys")
+    ]
+    return max(later, default=0)
 
 
 def _overwrite_pool(m: Machine, record: Capture, place: Place) -> None:
@@ -306,8 +328,9 @@ def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool
 
 
 def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
-    """The writes to a cell after the capture ended, outside any capture."""
-    return [w for w in m.writes.get(cell, ()) if w.clock >= record.clock and not w.capturing]
+    """The writes to a cell after the capture (or the one in its place) ended, outside any capture."""
+    since = max(record.clock, record.renewed)
+    return [w for w in m.writes.get(cell, ()) if w.clock >= since and not w.capturing]
 
 
 def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:

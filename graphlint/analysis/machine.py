@@ -108,6 +108,7 @@ class Machine:
         self.updating = False
         self.warming: list[ast.AST] = []
         self.replays = 0
+        self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
         self.script = False
         self.clock = 0

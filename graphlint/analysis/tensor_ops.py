@@ -202,23 +202,29 @@ def is_key(keys: set[object], value: Value) -> bool:
 
 
 def device_of(m: Machine, value: Value | None) -> str | bool | None:
-    """The device that an argument names: `cuda`, `cpu`, None (unknown), or False when it names none."""
+    """The device that an argument names: `cuda`, `cpu`, None (unknown), or False when it names none.
+
+    Where the alternatives of an argument name several devices, it is not known which.
+    """
     if value is None:
         return False
-    for part in alternatives(value):
-        if isinstance(part, Const):
-            if isinstance(part.value, str):
-                return _device_text(part.value)
-            if isinstance(part.value, int) and not isinstance(part.value, bool):
-                return "cuda"
-            continue
-        if isinstance(part, Obj) and part.cls == "torch.device":
-            return part.fields.get("type")
-        if isinstance(part, Tensor):
-            return part.device
-        if isinstance(part, (Unknown, Host)):
-            return None
-    return False
+    named = {found for part in alternatives(value) if (found := _device_named(part)) is not False}
+    return named.pop() if len(named) == 1 else None if named else False
+
+
+def _device_named(part: Value) -> str | bool | None:
+    """The device that a single value names."""
+    if isinstance(part, Const):
+        if isinstance(part.value, str):
+            return _device_text(part.value)
+        return "cuda" if isinstance(part.value, int) and not isinstance(part.value, bool) else False
+    if isinstance(part, Obj) and part.cls == "torch.device":
+        return part.fields.get("type")
+    if isinstance(part, Tensor):
+        return part.device
+    if isinstance(part, External):
+        return None if part.name.endswith(".device") else False
+    return None if isinstance(part, (Unknown, Host)) else False
 
 
 def _device_text(text: str) -> str | bool | None:

@@ -141,7 +141,8 @@ def _capture_end(call: Call) -> Value:
 
 @model("torch.cuda.CUDAGraph.replay")
 def _replay(call: Call) -> Value:
-    captures.replay(call.m, call.this, call.place)
+    named = [p.owner for p in call.m.callees if isinstance(p, External) and isinstance(p.owner, Obj)]
+    captures.replay(call.m, call.this, call.place, named if call.this in named else ())
     return NONE
 
 

@@ -278,6 +278,9 @@ def result_device(
     last = operation.name.rpartition(".")[2]
     if last in ("to", "type", "cpu", "cuda", "to_empty"):
         return _moved_device(call, last, operands, tensors, named)
+    pinned = last == "pin_memory" or table_conditions.is_true(call.arguments.kwargs.get("pin_memory"))
+    if named == "cpu" and pinned and operation.factory:
+        return "pinned"
     if named is not False:
         return named if isinstance(named, str) else None
     if last == "pin_memory":
@@ -285,9 +288,7 @@ def result_device(
     if operation.device in ("cpu", "cuda"):
         return operation.device
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
-        if table_conditions.is_true(call.arguments.kwargs.get("pin_memory")):
-            return "pinned"
-        return default_device(call.m)
+        return "pinned" if pinned else default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
 
 

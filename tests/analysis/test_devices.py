@@ -1,0 +1,49 @@
+"""The device of a value: known only where every way to it agrees."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marks
+
+PROGRAM = """
+import torch
+
+def step(x: torch.Tensor, here: bool, other):
+    {device}
+    host = torch.zeros((), device=device)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = torch.where(x > 0, x.cuda(), host)  # {mark}: CG306
+    return graph, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "mark"),
+    [
+        ('device = "cpu"', "expect"),
+        ('device = "cpu" if here else "cuda"', "ok"),
+        ('device = "cpu" if here else other.device', "ok"),
+        ("device = x.to(torch.get_autocast_dtype('cuda')).device", "ok"),
+    ],
+)
+def test_a_device_that_may_be_another_is_unknown(device: str, mark: str) -> None:
+    check_marks(PROGRAM.format(device=device, mark=mark), select=("CG306",))
+
+
+@pytest.mark.parametrize(("pinned", "mark"), [("True", "ok"), ("False", "expect")])
+def test_host_memory_is_pinned_whether_or_not_its_device_is_named(pinned: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+
+        def record(x: torch.Tensor):
+            host = torch.zeros(4, device="cpu", pin_memory={pinned})
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                host.copy_(x.cuda(), non_blocking=True)  # {mark}: CG303
+            return graph
+        """,
+        select=("CG303",),
+    )
