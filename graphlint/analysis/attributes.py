@@ -26,6 +26,7 @@ from graphlint.analysis.events import Called, Stored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
+    GRAPH_CONTEXT,
     NONE,
     Change,
     Class,
@@ -93,7 +94,9 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
         if owner.typed == "tensor" or library.is_tensor_method(name):
             m.memo[key] = External(f"Tensor.{name}", owner)
         else:
-            m.memo[key] = Unknown(f"attribute `{name}` of {owner.reason or 'an unknown value'}", owner.change)
+            typed = GRAPH_CONTEXT if name == "graph" else ""
+            reason = f"attribute `{name}` of {owner.reason or 'an unknown value'}"
+            m.memo[key] = Unknown(reason, owner.change, typed)
     value = m.memo[key]
     assert isinstance(value, Value)
     return value

@@ -28,6 +28,7 @@ from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.libraries import hooks, module_containers, nn
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
+    GRAPH_CONTEXT,
     MOVED,
     Change,
     Class,
@@ -135,7 +136,13 @@ def _call_one(m: Machine, function: Value, arguments: Arguments, place: Place, f
         return call(m, function.function, merged, place.node, frame, place)
     if isinstance(function, Obj):
         return call_object(m, function, arguments, place, frame)
+    if isinstance(function, Unknown) and function.typed == GRAPH_CONTEXT and _is_given_graph(arguments):
+        return library.call_external(m, External("torch.cuda.graph"), arguments, place, frame)
     return opaque_call(m, function, arguments, place)
+
+
+def _is_given_graph(arguments: Arguments) -> bool:
+    return any(captures.graphs_in(value) for value in arguments.all())
 
 
 def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:

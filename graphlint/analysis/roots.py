@@ -84,7 +84,7 @@ def _is_graph_context(part: ast.AST) -> bool:
         return False
     owner = part.value
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
-    return name in DEVICE_MODULES or isinstance(owner, ast.Call)
+    return name.lstrip("_") in DEVICE_MODULES or isinstance(owner, ast.Call)
 
 
 def _calls_graph(call: ast.Call) -> bool:

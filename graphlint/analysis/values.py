@@ -54,6 +54,8 @@ COMPUTED = "computed"
 
 # What `typed` of an unknown value says when it was moved to a device: it is as new as a copy.
 MOVED = "moved"
+# ... and when it is the attribute `graph` of an unknown value: given a graph, it captures into it.
+GRAPH_CONTEXT = "graph context"
 
 
 class Unknown(Value):

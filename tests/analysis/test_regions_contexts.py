@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marked_rules
+from tests.programs import check_marked_rules, check_marks
 
 HEAD = """
 import contextlib
@@ -346,4 +346,48 @@ def record(x: torch.Tensor, g):
         torch.cuda.synchronize()  # expect: CG301
     torch.cuda.synchronize()  # ok: CG301
 """
+    )
+
+
+def test_graph_of_a_device_module_that_is_not_known_captures_into_the_graph_that_it_is_given() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Backend:
+            def __init__(self, owner):
+                self._module = owner.device_module
+                self.graphs = {}
+
+            def capture(self, key, forward, stream):
+                graph = torch.cuda.CUDAGraph()
+                context = self._module.graph
+                with context(cuda_graph=graph, stream=stream):
+                    out = forward()
+                    torch.cuda.synchronize()  # expect: CG301
+                self.graphs[key] = graph
+                return out
+
+            def replay(self, key):
+                self.graphs[key].replay()
+        """
+    )
+
+
+def test_another_thing_called_graph_captures_nothing() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Layout:
+            def __init__(self, owner):
+                self.owner = owner
+
+            def draw(self, nodes):
+                with self.owner.graph(nodes):
+                    torch.cuda.synchronize()  # ok: CG301
+
+            def replay(self, graph: torch.cuda.CUDAGraph):
+                graph.replay()
+        """
     )
