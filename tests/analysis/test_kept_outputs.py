@@ -143,3 +143,31 @@ def test_a_table_by_length_is_found_by_the_capture_after_warm_up() -> None:
                     self.y = self.net(self.x)
         """
     )
+
+
+def test_a_copy_of_something_else_beside_an_output_does_not_show_that_outputs_are_copied() -> None:
+    check_marks(
+        """
+        import torch
+
+        _BUFFERS = {}
+
+        def buffers(size: int):
+            held = _BUFFERS.get("pair")
+            if held is None or held[1].shape[0] < size:
+                row = torch.arange(size, device="cuda")
+                held = (row.expand(size, -1).clone(), torch.empty(size, device="cuda"))
+                _BUFFERS["pair"] = held
+            return held[0][:1], held[1][:1]  # ok: CG201
+
+        def run(x: torch.Tensor, size: int):
+            buffers(size)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                index, values = buffers(size)
+                values.add_(index)
+            graph.replay()
+            graph.replay()
+            buffers(size)
+        """
+    )

@@ -497,8 +497,9 @@ def _fresh(call: Call, operation: operations.Operation, device: str | None, firs
     ndim = _rank_of(call, operation, first)
     made = call.m.tensor(device, call.place, _kind(call, operation, first), ndim)
     last = operation.name.rpartition(".")[2]
-    if last in ("clone", "cpu", "numpy", "tolist", "copy"):
-        made.storage.owner = "copy"
+    is_output = first is not None and first.storage.graph is not None and not call.m.captures
+    if is_output and last in ("clone", "cpu", "numpy", "tolist", "copy"):
+        made.storage.owner = "copy"  # of what a replay would overwrite
     if last in SIZED and first is None:
         made.shape = _known_shape(call, made)
     return made
