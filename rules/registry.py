@@ -66,7 +66,10 @@ def _is_prefix_of_a_rule(prefix: str) -> bool:
 
 
 def suggestion(text: str) -> str:
-    """Return `; did you mean ...?` for the nearest code or name, or nothing when none is near."""
+    """Return what to add to "unknown rule": the rules of a prefix, the nearest code or name, or nothing."""
+    family = [rule.code for rule in all_rules() if rule.code.startswith(text.upper())]
+    if text and len(family) > 1:
+        return f"; name a single one, {family[0]} to {family[-1]}"
     names = [word for rule in all_rules() for word in (rule.code, rule.name)]
     wanted = text.upper() if text.upper().startswith("CG") else text.lower()
     near = difflib.get_close_matches(wanted, [*names, "ALL"], n=1, cutoff=0.6)

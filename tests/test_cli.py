@@ -103,6 +103,10 @@ def test_an_interrupted_command_is_neither_clean_nor_a_finding(
         (["check", "--frobnicate"], "No such option"),
         (["chekc"], "No such command"),
         (["explain", "CG931"], "unknown rule `CG931`; did you mean"),
+        (["explain", "CG10"], "unknown rule `CG10`; name a single one, CG101 to CG103"),
+        (["check", "--select", ""], "--select: names no rule"),
+        (["check", "--ignore", ", "], "--ignore: names no rule"),
+        (["check", "--isolated", "--config", "a.toml"], "--config and --isolated exclude each other"),
     ],
 )
 def test_bad_usage_exits_with_2_and_says_why(run: Run, arguments: list[str], words: str) -> None:
@@ -151,6 +155,12 @@ def test_regions_as_text(run: Run, analysis: FakeAnalysis) -> None:
         "1 capture region, 1 captured function, 1 unresolved call",
     ]
     assert "`captured` in [tool.graphlint]" in result.stdout
+
+
+def test_a_function_of_two_regions_is_counted_once(run: Run, analysis: FakeAnalysis) -> None:
+    shared = (CapturedFunction("m.py", 3, "Model.forward"),)
+    analysis.regions = [RegionReport("run.py", line, "graph-context", shared) for line in (9, 19)]
+    assert "2 capture regions, 1 captured function," in run("regions").stdout
 
 
 def test_regions_as_json(run: Run, analysis: FakeAnalysis) -> None:

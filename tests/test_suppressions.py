@@ -179,6 +179,12 @@ def test_an_unknown_code_is_reported_where_it_stands_with_the_nearest_one() -> N
     assert (fault.span.column, fault.span.end_column) == (35, 52)
 
 
+def test_a_prefix_is_no_code() -> None:
+    assert faults("y = 2  # graphlint: ignore[CG10]\n") == [
+        "unknown rule `CG10`; name a single one, CG101 to CG103"
+    ]
+
+
 def test_each_code_that_accepts_nothing_is_unused() -> None:
     text = "y = 2  # graphlint: ignore[CG901, CG902]\n"
     result = suppressions_of("a.py", text)

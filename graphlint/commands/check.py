@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 SOURCE_CODE = "CG900"
 
 
-@click.command()
+@click.command(short_help="Find CUDA-graph capture hazards and print them.")
 @project_options
 @click.option(
     "--output-format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to print."
 )
 @click.option(
-    "--select", multiple=True, metavar="RULES", help="Report these rules only: codes, prefixes, names, ALL."
+    "--select",
+    multiple=True,
+    metavar="RULES",
+    help="Report these rules only: codes, prefixes, names or ALL, with commas between.",
 )
-@click.option("--ignore", multiple=True, metavar="RULES", help="Do not report these rules.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Do not report these rules; the same forms.")
 @click.option(
     "--level",
     type=click.Choice([level.value for level in Level]),
@@ -61,8 +64,10 @@ def check(
 ) -> None:
     """Find CUDA-graph capture hazards in the program that PATHS hold (default: the current folder).
 
-    Exit code: 0 for no findings, 1 for findings, 2 when something could not be read or done; the rest is
-    checked all the same.
+    Give it the whole project: a hazard in one file is often made by a line in another.
+
+    Exit code: 0 for no findings, 1 for findings, 2 for wrong usage or when something could not be read or
+    done; the rest is checked all the same.
     """
     from graphlint import engine
     from graphlint.formats.style import tty_style

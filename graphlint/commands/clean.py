@@ -9,7 +9,7 @@ import click
 from graphlint.commands.options import Trouble, load
 
 
-@click.command()
+@click.command(short_help="Remove the cache.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 def clean(paths: tuple[Path, ...]) -> None:
     """Remove the cache of the project that PATHS belong to (default: the current folder)."""

@@ -63,15 +63,21 @@ def load(
     """Return the settings for a command line. Raises Trouble."""
     from graphlint.config import ConfigError, load_config
 
+    if config_file is not None and isolated:
+        raise Trouble("--config and --isolated exclude each other")
     try:
         config = load_config(paths, config_file, isolated=isolated)
-        return config.override(_codes(select), _codes(ignore))
+        return config.override(_codes("--select", select), _codes("--ignore", ignore))
     except ConfigError as error:
         raise Trouble(str(error)) from None
 
 
-def _codes(values: Iterable[str]) -> list[str]:
-    return [code for value in values for code in value.split(",") if code.strip()]
+def _codes(option: str, values: Iterable[str]) -> list[str]:
+    given = list(values)
+    codes = [code for value in given for code in value.split(",") if code.strip()]
+    if given and not codes:
+        raise Trouble(f"{option}: names no rule")  # an empty variable must not widen or narrow a run unseen
+    return codes
 
 
 def write(pieces: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphlint.regions import RegionReport
 
 
-@click.command()
+@click.command(short_help="Show what is captured, and which calls could not be followed.")
 @project_options
 @click.option(
     "--output-format",
@@ -56,7 +56,9 @@ def _text(found: tuple[RegionReport, ...]) -> Iterator[str]:
         for line in _region_lines(region):
             yield printable(line) + "\n"
         yield "\n"
-    captured = sum(len(region.captured) for region in found)
+    captured = len(
+        {(place.path, place.line, place.function) for region in found for place in region.captured}
+    )
     unresolved = sum(len(region.unresolved) for region in found)
     yield (
         f"{count(len(found), 'capture region')}, {count(captured, 'captured function')}, "
