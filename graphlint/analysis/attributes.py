@@ -1,4 +1,4 @@
-"""Attributes: getting and setting them on every kind of value."""
+"""Attributes: getting them from every kind of value; `storing` sets them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from graphlint.analysis import (
     hints,
     lazies,
     library,
-    lifetimes,
     names,
+    storing,
     subclasses,
     synthesis,
-    tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.events import Called, Stored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
@@ -45,7 +43,6 @@ from graphlint.analysis.values import (
     Value,
     is_none,
     join_all,
-    tensors_in,
 )
 from graphlint.facts.pernode import per_node
 
@@ -290,7 +287,7 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
             value = functions.call_function(m, function.bind(owner), Arguments(), place)
             if _is_kept(method):
                 lazies.note_absent(m, owner.fields, name)
-                stored(m, owner, owner.fields, name, value, lazies.origin(value) or place)
+                storing.stored(m, owner, owner.fields, name, value, lazies.origin(value) or place)
             return value
         return functions.method_value(m, info, method, owner)
     if name == "__class__":
@@ -392,133 +389,6 @@ def _after_project_classes(
             if inherited is not None:
                 return inherited
     return Unknown(f"super().{name}")
-
-
-# writing
-
-
-def put(
-    m: Machine, owner: Value, name: str, value: Value, node: ast.AST, frame: Frame, *, augmented: bool = False
-) -> None:
-    """`owner.name = value`."""
-    place = frame.place(node)
-    if isinstance(owner, Union):
-        for part in owner.values:
-            put(m, part, name, value, node, frame, augmented=augmented)
-    elif isinstance(owner, Obj):
-        if "?pending" in owner.fields:
-            synthesis.initialise(m, owner)
-        if _put_through_property(m, owner, name, value, place):
-            return
-        stored(m, owner, owner.fields, name, value, place, augmented=augmented)
-        library.wrote_field(m, owner, name, value, place)
-    elif isinstance(owner, Tensor):
-        _put_tensor(m, owner, name, value, place)
-    elif isinstance(owner, Module):
-        stored(m, owner, m.env_of(owner.file).fields, name, value, place, augmented=augmented)
-    elif isinstance(owner, Class):
-        stored(m, owner, owner.info.values, name, value, place, augmented=augmented)
-    elif isinstance(owner, Function):
-        stored(m, owner, m.fields_of(owner), name, value, place, augmented=augmented)
-    elif isinstance(owner, Unknown):
-        lifetimes.note_escape(m, (value,))
-        if name == "grad":
-            m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
-    elif isinstance(owner, External):
-        library.wrote_external(m, owner, name, value, place)
-
-
-def _put_through_property(m: Machine, owner: Obj, name: str, value: Value, place: Place) -> bool:
-    """Run the setter of a property; False when `name` is a plain field."""
-    found = owner.cls.find_setter(name) if isinstance(owner.cls, ClassInfo) else None
-    if found is None:
-        return False
-    info, node = found
-    setter = Function(node, info.module, info.env, f"{info.scope}.{name}", cls=info).bind(owner)
-    calls.call(m, setter, Arguments([value]), place.node, m.frame, place)
-    return True
-
-
-def stored(
-    m: Machine,
-    owner: Value | None,
-    fields: Fields,
-    name: object,
-    value: Value,
-    place: Place,
-    *,
-    augmented: bool = False,
-) -> None:
-    """Write a cell that outlives the call: field, global, class attribute."""
-    old = fields.get(name)
-    note_kept(m, value, place)
-    if m.captures:
-        _announce_store(m, owner, fields, name, value, old, place, augmented)
-    m.write(fields, name, value, place, augmented=augmented)
-
-
-def _announce_store(
-    m: Machine,
-    owner: Value | None,
-    fields: Fields,
-    name: object,
-    value: Value,
-    old: object,
-    place: Place,
-    augmented: bool,
-) -> None:
-    cell = (id(fields), name)
-    before = old if isinstance(old, Value) else None
-    m.emit(
-        Stored(
-            place=place, cell=cell, owner=owner, name=str(name), value=value, old=before, augmented=augmented
-        )
-    )
-    lazies.note_filled(m, owner, fields, name, value, place)
-
-
-def note_kept(m: Machine, value: Value, place: Place | None) -> None:
-    """An output alias is kept in a place that outlives the statement."""
-    if m.captures or place is None:
-        return
-    parts = [value]
-    if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.is_plain_record:
-        parts = [part for part in value.fields.values() if isinstance(part, Value)]
-    for tensor in (tensor for part in parts for tensor in tensors_in(part, 2)):
-        if tensor.stamp and tensor.kept is None:
-            tensor.kept = place
-
-
-def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place) -> None:
-    if name == "data" and isinstance(value, (Tensor, Unknown)):
-        if not (isinstance(value, Tensor) and value.storage is owner.storage):
-            owner.storage.replaced, owner.storage.replaced_at = place, m.clock
-            m.emit(Called(place=place, what="set-data", target=owner, arguments=(value,)))
-            library.note_replaced(m, owner, place)
-    elif name == "grad":
-        m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
-        library.note_grad(m, owner, value, place)
-
-
-def in_place(m: Machine, owner: Tensor, node: ast.AST, frame: Frame, operands: tuple[Value, ...]) -> None:
-    """`t += x` and friends: the memory stays; a host operand is recorded."""
-    for value in operands:
-        if not tensor_ops.any_tensor(value):
-            tensor_ops.host_use(m, node, value, "arithmetic", frame)
-    tensor_ops.note_use(m, [owner, *tensor_ops.operands_of(*operands)], frame.place(node))
-    wrote_tensor(m, owner, operands[0] if operands else NONE, node, frame)
-
-
-def wrote_tensor(m: Machine, owner: Tensor, value: Value, node: ast.AST, frame: Frame) -> None:
-    """The memory of a tensor was written in place."""
-    place = frame.place(node)
-    m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,)))
-
-
-def delete(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> None:
-    """`del owner.name`."""
-    if isinstance(owner, Obj) and name in owner.fields:
-        m.write(owner.fields, name, Unknown("deleted"), frame.place(node))
 
 
 def host_string(value: Value) -> str | None:

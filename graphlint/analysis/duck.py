@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import hints, names, synthesis
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import nn, optim, tensors
+from graphlint.analysis.libraries import module_names, optim, tensors
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     if uses.attributes & tensors.TENSOR_ONLY and not uses.arities:
         return hints.argument_tensor(m, change, place)
     fitting = [info for info in _classes(m, function.module) if info is not function.cls and fits(info, uses)]
-    if not uses.attributes - nn.METHODS:
+    if not uses.attributes - module_names.METHODS:
         fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
         fitting = fitting if len(fitting) == 1 else []
     if not fitting and uses.attributes & OPTIMIZER_ONLY and "step" in uses.attributes:
@@ -118,7 +118,7 @@ def _classes(m: Machine, module: ModuleFile) -> list[ClassInfo]:
 def fits(info: ClassInfo, uses: Uses) -> bool:
     """Whether a class has what is used, and accepts the calls."""
     own = members(info)
-    inherited = nn.METHODS | {"training"} if info.is_module else frozenset()
+    inherited = module_names.METHODS | {"training"} if info.is_module else frozenset()
     if not uses.attributes <= own | inherited:
         return False
     entry = info.find("forward") if info.is_module else info.find("__call__")

@@ -14,6 +14,7 @@ from graphlint.analysis import (
     lazies,
     lifetimes,
     orders,
+    storing,
     table_conditions,
     tensor_ops,
 )
@@ -305,12 +306,12 @@ def _put_tensor(m: Machine, owner: Tensor, index: Value, value: Value, node: ast
     _judge(m, "Tensor.__setitem__", owner, index, value, target, frame)
     if not isinstance(value, Tensor):
         tensor_ops.host_use(m, target, value, "fill", frame)
-    attributes.wrote_tensor(m, owner, value, node, frame)
+    storing.wrote_tensor(m, owner, value, node, frame)
 
 
 def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value, place: Place | None) -> None:
     """Store into a container; outside a capture an output alias kept this way is remembered."""
-    attributes.note_kept(m, value, place)
+    storing.note_kept(m, value, place)
     captures.note_keyed(m, value, index)
     if isinstance(owner, Mapping):
         identity = identity_of(index)
@@ -362,7 +363,7 @@ def extend(
     place = frame.place(node)
     orders.forget(m, owner)
     for value in known:
-        attributes.note_kept(m, value, place)
+        storing.note_kept(m, value, place)
         captures.note_keyed(m, value, None)
     effects.note_append(m, owner, place)
     items = (*owner.items, *known)
@@ -372,7 +373,7 @@ def extend(
         items = items[:32]
     m.heap.write(owner.fields, "items", items)
     if rest is not None:
-        attributes.note_kept(m, rest, place)
+        storing.note_kept(m, rest, place)
         m.heap.write(owner.fields, "rest", rest if owner.rest is None else join(owner.rest, rest))
     m.log_write(owner.fields, "items", owner, place)
 

@@ -19,12 +19,15 @@ from graphlint.analysis.libraries import (
     copies,
     cuda,
     custom_operators,
+    module_names,
     nn,
     objects,
     optim,
     queues,
+    random_state,
     schedules,
     stdlib,
+    streams_events,
     tensors,
     text,
     threads,
@@ -66,8 +69,10 @@ __all__ = [
     "objects",
     "optim",
     "queues",
+    "random_state",
     "schedules",
     "stdlib",
+    "streams_events",
     "text",
     "threads",
     "warp",
@@ -228,7 +233,7 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
 
 def is_module_method(name: str) -> bool:
     """Whether `torch.nn.Module` has a method of this name."""
-    return name in nn.METHODS
+    return name in module_names.METHODS
 
 
 def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: Place) -> Value | None:

@@ -6,7 +6,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
-    attributes,
     classes,
     conditions,
     effects,
@@ -16,6 +15,7 @@ from graphlint.analysis import (
     orders,
     parallel,
     statements,
+    storing,
     tensor_ops,
 )
 from graphlint.analysis.events import LoopStarted
@@ -296,7 +296,7 @@ def comprehension(
         m.frames.pop()
     if isinstance(node, (ast.ListComp, ast.SetComp)):
         for item in items:
-            attributes.note_kept(m, item, frame.place(node.elt))
+            storing.note_kept(m, item, frame.place(node.elt))
     if made is not None:
         return made
     kind = "set" if isinstance(node, ast.SetComp) else "list"

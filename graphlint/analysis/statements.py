@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
-    attributes,
     captures,
     conditions,
     contexts,
@@ -20,6 +19,7 @@ from graphlint.analysis import (
     names,
     outputs,
     roots,
+    storing,
 )
 from graphlint.analysis.events import CaptureGuarded, Returned
 from graphlint.analysis.frames import Frame
@@ -74,7 +74,7 @@ def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
     m.updating = False
     value = expressions.evaluate(m, node.value, frame)
     if isinstance(old, Tensor):
-        attributes.in_place(m, old, node, frame, (value,))
+        storing.in_place(m, old, node, frame, (value,))
         return
     if isinstance(old, Sequence_) and isinstance(node.op, ast.Add):
         known, rest = loops.elements_of(m, value)
@@ -110,7 +110,7 @@ def assign(
         bind_name(m, target.id, value, frame, node)
     elif isinstance(target, ast.Attribute):
         owner = expressions.evaluate(m, target.value, frame)
-        attributes.put(m, owner, target.attr, value, node, frame, augmented=augmented)
+        storing.put(m, owner, target.attr, value, node, frame, augmented=augmented)
     elif isinstance(target, ast.Subscript):
         owner = expressions.evaluate(m, target.value, frame)
         index = expressions.evaluate(m, target.slice, frame)
@@ -125,7 +125,7 @@ def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) 
     """Bind a local, nonlocal or global name."""
     place = frame.place(node)
     if name in frame.globals_:
-        attributes.stored(m, None, m.env_of(frame.module).fields, name, value, place)
+        storing.stored(m, None, m.env_of(frame.module).fields, name, value, place)
         return
     env = frame.env
     if name in frame.nonlocals:
@@ -345,7 +345,7 @@ def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
         if isinstance(target, ast.Name):
             m.heap.write(frame.env.fields, target.id, Unknown("deleted"))
         elif isinstance(target, ast.Attribute):
-            attributes.delete(m, expressions.evaluate(m, target.value, frame), target.attr, node, frame)
+            storing.delete(m, expressions.evaluate(m, target.value, frame), target.attr, node, frame)
         elif isinstance(target, ast.Subscript):
             owner = expressions.evaluate(m, target.value, frame)
             indexing.delete_item(m, owner, expressions.evaluate(m, target.slice, frame), node, frame)

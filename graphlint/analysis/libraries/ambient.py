@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import attributes, calls, loops
+from graphlint.analysis import attributes, calls, loops, storing
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Const, Mapping, Obj, Sequence_, Unknown, Value
@@ -23,7 +23,7 @@ def _set(call: Call) -> Value:
     token = Obj("contextvars.Token", call.place)
     if value is not None:
         token.fields["old"] = call.this.fields.get("value", NONE)
-        attributes.stored(call.m, call.this, call.this.fields, "value", value, call.place)
+        storing.stored(call.m, call.this, call.this.fields, "value", value, call.place)
     return token
 
 
@@ -32,7 +32,7 @@ def _reset(call: Call) -> Value:
     token = call.get(0, "token")
     old = token.fields.get("old") if isinstance(token, Obj) else None
     if isinstance(old, Value):
-        attributes.stored(call.m, call.this, call.this.fields, "value", old, call.place)
+        storing.stored(call.m, call.this, call.this.fields, "value", old, call.place)
     return NONE
 
 
@@ -58,7 +58,7 @@ def _update_fields(call: Call) -> Value:
                 named[key.value] = value
     for name, value in named.items():
         if call.owner is not None:
-            attributes.put(call.m, call.owner, name, value, call.node, call.frame)
+            storing.put(call.m, call.owner, name, value, call.node, call.frame)
     return NONE
 
 

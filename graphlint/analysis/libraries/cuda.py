@@ -1,4 +1,4 @@
-"""`torch.cuda`: graphs, streams, events, and the questions programs ask about them."""
+"""`torch.cuda`: graphs, graphed callables, devices, and the questions programs ask about them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from graphlint.analysis import (
     captures,
     contexts,
     loops,
-    parallel,
-    streams,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.events import Called, Operation
+from graphlint.analysis.events import Called
+from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     FALSE,
@@ -32,22 +31,6 @@ from graphlint.analysis.values import (
 )
 
 NO_GRAD = ("torch.no_grad", "torch.inference_mode")
-
-
-def _streams_in(value: Value | None) -> tuple[Obj, ...]:
-    parts = alternatives(value) if value is not None else ()
-    return tuple(part for part in parts if isinstance(part, Obj) and part.cls == "torch.cuda.Stream")
-
-
-def stream_of(call: Call, value: Value | None) -> Obj | None:
-    for part in alternatives(value) if value is not None else ():
-        if isinstance(part, Obj) and part.cls == "torch.cuda.Stream":
-            return part
-    return None
-
-
-def current_stream(call: Call) -> Obj:
-    return call.m.streams[-1] if call.m.streams else call.m.default_stream
 
 
 @model("torch.cuda.CUDAGraph", "torch.npu.NPUGraph", "torch.xpu.XPUGraph", "torch.musa.MUSAGraph")
@@ -73,7 +56,7 @@ def _graph_context(call: Call) -> Value:
 
 def _given_stream(call: Call, value: Value | None) -> Obj | None:
     """The stream to capture on; one that is not known is a stream of its own."""
-    found = stream_of(call, value)
+    found = streams_events.stream_of(call, value)
     if found is not None or is_none(value):
         return found
     return Obj("torch.cuda.Stream", call.place, "unknown")
@@ -125,7 +108,7 @@ def _capture_begin(call: Call) -> Value:
         "capture_begin",
         call.place,
         call.this,
-        stream=current_stream(call),
+        stream=streams_events.current_stream(call),
         pool=call.get(0, "pool"),
         mode=call.text(1, "capture_error_mode", "global"),
     )
@@ -298,115 +281,6 @@ def _available(call: Call) -> Value:
     return TRUE
 
 
-@model("torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream")
-def _stream(call: Call) -> Value:
-    return Obj("torch.cuda.Stream", call.place, "own")
-
-
-@model("torch.cuda.current_stream")
-def _current_stream(call: Call) -> Value:
-    return current_stream(call)
-
-
-@model("torch.cuda.default_stream")
-def _default_stream(call: Call) -> Value:
-    return call.m.default_stream
-
-
-@model("torch.cuda.stream")
-def _stream_context(call: Call) -> Value:
-    made = Obj("torch.cuda.StreamContext", call.place)
-    made.fields["stream"] = stream_of(call, call.get(0, "stream"))
-    return made
-
-
-@model("torch.cuda.set_stream")
-def _set_stream(call: Call) -> Value:
-    stream = stream_of(call, call.get(0, "stream"))
-    if stream is not None and call.m.streams:
-        call.m.streams[-1] = stream
-    return NONE
-
-
-@model("torch.cuda.Stream.wait_stream")
-def _wait_stream(call: Call) -> Value:
-    """`a.wait_stream(b)`: work on `a` from here on comes after what `b` has so far."""
-    others = _streams_in(call.get(0, "stream"))
-    only = others[0] if len(others) == 1 else None
-    call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=only))
-    if only is not None:
-        streams.order(call.m, call.place, call.this, only)
-    else:
-        streams.given_away(call.m, call.place, others)
-        streams.order_after_unknown(call.m, call.place, call.this)
-    return NONE
-
-
-@model("torch.cuda.Event")
-def _event(call: Call) -> Value:
-    made = Obj("torch.cuda.Event", call.place)
-    external = call.arguments.kwargs.get("external")
-    made.fields["external"] = external if external is not None else FALSE
-    return made
-
-
-@model("torch.cuda.Event.record", "torch.cuda.Stream.record_event")
-def _record(call: Call) -> Value:
-    """An event remembers the stream that recorded it."""
-    if call.name.endswith("record_event"):
-        event = call.get(0, "event")
-        made = event if isinstance(event, Obj) else Obj("torch.cuda.Event", call.place)
-        _recorded(call, made, call.this)
-        return made
-    given = call.get(0, "stream")
-    stream = stream_of(call, given) if given is not None else current_stream(call)
-    _recorded(call, call.this, stream)
-    return NONE
-
-
-def _recorded(call: Call, event: Obj, stream: Obj | None) -> None:
-    call.m.heap.write(event.fields, "stream", stream)
-    call.m.heap.write(event.fields, "capture", call.m.capture)
-
-
-@model("torch.cuda.Stream.wait_event", "torch.cuda.Event.wait")
-def _wait_event(call: Call) -> Value:
-    event = call.get(0, "event") if call.name.endswith("wait_event") else call.this
-    given = call.get(0, "stream") if call.name.endswith("Event.wait") else None
-    own = call.this if call.name.endswith("wait_event") else current_stream(call)
-    waiter = stream_of(call, given) if given is not None else own
-    if not isinstance(event, Obj) or waiter is None:
-        return NONE
-    earlier = event.fields.get("stream")
-    call.m.emit(Called(place=call.place, what="wait-stream", target=waiter, data=earlier))
-    recorded = event.fields.get("capture") is call.m.capture
-    if isinstance(earlier, Obj) and (recorded or event.fields.get("external") is FALSE):
-        streams.order(call.m, call.place, waiter, earlier, recorded=recorded)
-    return NONE
-
-
-@model("torch.cuda.synchronize", "torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize")
-def _synchronize(call: Call) -> Value:
-    return _effect(call, "sync", NONE)
-
-
-@model("torch.cuda.Stream.query", "torch.cuda.Event.query", "torch.cuda.Event.elapsed_time")
-def _query(call: Call) -> Value:
-    return _effect(call, "query", Host("any", Change.CHANGING))
-
-
-def _effect(call: Call, what: str, value: Value) -> Value:
-    parallel.note_cuda_call(call.m)
-    capture = tensor_ops.broken_capture(call.m, call.name, what)
-    if capture is not None:
-        event = Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args))
-        event.capture = capture
-        call.m.emit(event)
-    else:
-        call.m.emit(Called(place=call.place, what=what, target=call.owner or Const(call.name)))
-    return value
-
-
 @model("torch.get_device_module", "torch.accelerator.current_accelerator", "torch.cuda._get_device_module")
 def _device_module(call: Call) -> Value:
     return External("torch.cuda")
@@ -432,60 +306,8 @@ def _count(call: Call) -> Value:
     return Host("int", Change.CONFIG, (call.name,))
 
 
-@model("torch.Generator")
-def _generator(call: Call) -> Value:
-    made = Obj("torch.Generator", call.place)
-    named = tensor_ops.device_of(call.m, call.get(0, "device"))
-    made.fields["type"] = "cpu" if named is False else named
-    return made
-
-
-@model("torch.Generator.manual_seed", "torch.Generator.set_state")
-def _seed(call: Call) -> Value:
-    _announce_state(call)
-    return call.this
-
-
-def _announce_state(call: Call) -> None:
-    """Random state is read or set by Python, which a replay does not run."""
-    if call.m.captures:
-        call.m.emit(Called(place=call.place, what="rng-state", target=call.owner or NONE, data=call.name))
-
-
-@model(
-    "torch.manual_seed",
-    "torch.random.manual_seed",
-    "torch.cuda.manual_seed",
-    "torch.cuda.manual_seed_all",
-    "torch.cuda.random.manual_seed",
-    "torch.random.fork_rng",
-)
-def _manual_seed(call: Call) -> Value:
-    _announce_state(call)
-    return Obj(call.name, call.place)
-
-
-@model("torch.set_rng_state", "torch.random.set_rng_state", "torch.cuda.set_rng_state")
-@model("torch.cuda.set_rng_state_all")
-def _set_state(call: Call) -> Value:
-    _announce_state(call)
-    return NONE
-
-
-@model("torch.get_rng_state", "torch.random.get_rng_state", "torch.cuda.get_rng_state")
-@model("torch.Generator.get_state")
-def _get_state(call: Call) -> Value:
-    _announce_state(call)
-    return call.m.tensor("cpu", call.place, "int", 1)
-
-
 @model("torch.compiler.cudagraph_mark_step_begin")
 def _mark_step(call: Call) -> Value:
     """The next call of something unknown is a step of a compiled callable with CUDA graphs."""
     call.m.memo["marked-step"] = call.place
-    return NONE
-
-
-@model("Tensor.record_stream")
-def _record_stream(call: Call) -> Value:
     return NONE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, tensor_ops
+from graphlint.analysis import attributes, calls, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers
-from graphlint.analysis.libraries.registry import Call, Model, model
+from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers, module_names
+from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -28,9 +28,6 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-CASTS: frozenset[str] = frozenset(
-    {"to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "to_empty"}
-)
 PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
 WEIGHTED = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "Bilinear")
 RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
@@ -86,11 +83,11 @@ def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
         return _own_parameter(m, owner, name, place)
     if name == "training":
         return modes.mode_of(m, owner, place)
-    if name in METHODS:
+    if name in module_names.METHODS:
         return External(f"torch.nn.Module.{name}", owner)
     if isinstance(owner.cls, str) and owner.cls != "torch.nn.Module":
         return _fact(m, owner, name)
-    if isinstance(owner.cls, str) and name not in METHODS:
+    if isinstance(owner.cls, str) and name not in module_names.METHODS:
         key = ("attribute", owner.serial, name)
         value = m.memo.setdefault(key, Unknown(f"attribute `{name}` of a module nobody constructs"))
         return value if isinstance(value, Value) else None
@@ -134,44 +131,6 @@ def _getattr(call: Call) -> Value:
     if name:
         call.m.frame.reachable = False
     return Unknown(f"attribute `{name}`")
-
-
-METHODS = frozenset(
-    {
-        "parameters",
-        "named_parameters",
-        "buffers",
-        "named_buffers",
-        "modules",
-        "named_modules",
-        "children",
-        "named_children",
-        "register_buffer",
-        "register_parameter",
-        "register_module",
-        "add_module",
-        "register_forward_hook",
-        "register_forward_pre_hook",
-        "register_full_backward_hook",
-        "register_full_backward_pre_hook",
-        "state_dict",
-        "load_state_dict",
-        "zero_grad",
-        "requires_grad_",
-        "train",
-        "eval",
-        "apply",
-        "share_memory",
-        "get_parameter",
-        "get_submodule",
-        "get_buffer",
-        "compile",
-        "extra_repr",
-        "__init__",
-        "_apply",
-        *CASTS,
-    }
-)
 
 
 # Library classes that programs derive from and whose methods have models.
@@ -251,15 +210,8 @@ def _opaque(call: Call, given: list[Tensor]) -> Value:
 def method(call: Call) -> Value | None:
     """A method of a library module by its own name; None when it is not one of `nn.Module`'s."""
     name = call.name.rpartition(".")[2]
-    if name in METHODS:
-        return METHOD_MODELS.get(name, _plain_method)(call)
-    return None
-
-
-@model(*[f"torch.nn.Module.{name}" for name in METHODS])
-def _module_method(call: Call) -> Value:
-    name = call.name.rpartition(".")[2]
-    return METHOD_MODELS.get(name, _plain_method)(call)
+    found = MODELS.get(f"torch.nn.Module.{name}") if name in module_names.METHODS else None
+    return found(call) if found is not None else None
 
 
 def _plain_method(call: Call) -> Value:
@@ -291,7 +243,7 @@ def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
 def _add_module(call: Call) -> Value:
     name, value = call.text(0, "name"), call.get(1, "module")
     if isinstance(call.owner, Obj) and name and value is not None:
-        attributes.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
+        storing.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
     return NONE
 
 
@@ -302,7 +254,7 @@ def _register_buffer(call: Call) -> Value:
             tensor.storage.owner = tensor.storage.owner or "buffer"
             if tensor.storage.device == "cpu":
                 tensor.storage.device = None
-        attributes.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
+        storing.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
     return NONE
 
 
@@ -411,3 +363,5 @@ METHOD_MODELS: dict[str, Model] = {
     "get_submodule": _state,
     "get_parameter": _state,
 }
+for _name in module_names.METHODS:
+    MODELS.setdefault(f"torch.nn.Module.{_name}", METHOD_MODELS.get(_name, _plain_method))

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     kinds,
     lazies,
     loops,
+    storing,
 )
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.libraries.registry import Call, model
@@ -94,7 +95,7 @@ def _hasattr(call: Call) -> Value:
 def _setattr(call: Call) -> Value:
     owner, name, value = call.get(0, "obj"), call.text(1, "name"), call.get(2, "value")
     if owner is not None and name and value is not None:
-        attributes.put(call.m, owner, name, value, call.node, call.frame)
+        storing.put(call.m, owner, name, value, call.node, call.frame)
     return NONE
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, frameworks, parallel, table_conditions, tensor_ops
+from graphlint.analysis import frameworks, parallel, storing, table_conditions, tensor_ops
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call
@@ -206,7 +206,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     tensor_ops.note_use(m, tensors, call.place)
     if isinstance(out, Tensor):
         tensor_ops.note_use(m, [out], call.place)
-        attributes.wrote_tensor(m, out, tensors[0] if tensors else Unknown("value"), call.node, call.frame)
+        storing.wrote_tensor(m, out, tensors[0] if tensors else Unknown("value"), call.node, call.frame)
         return out
     return result(call, operation, operands, tensors, device)
 
@@ -379,7 +379,7 @@ def _aliased(
     last = operation.name.rpartition(".")[2]
     if kind == "inplace":
         source = operands[1] if len(operands) > 1 else Unknown("value")
-        attributes.wrote_tensor(call.m, first, source, call.node, call.frame)
+        storing.wrote_tensor(call.m, first, source, call.node, call.frame)
         return operands[0]
     if kind == "maybe-view":
         moved = device != first.device and not (device is None and first.device == "cuda")

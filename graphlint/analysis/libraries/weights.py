@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import nn
+from graphlint.analysis.libraries import module_names, nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, External, Obj, Tensor, Unknown, Value, alternatives, tensors_in
 
@@ -46,6 +46,7 @@ def replace(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
         tensor.storage.replaced, tensor.storage.replaced_at = place, m.clock
 
 
+@model(*[f"torch.nn.Module.{name}" for name in module_names.CASTS])
 def _cast(call: Call) -> Value:
     """`.to()`, `.half()`, `.cpu()`: the parameters get new memory when anything changes."""
     m, owner = call.m, call.owner
@@ -90,6 +91,7 @@ def _dtype(call: Call) -> str | None:
     return None
 
 
+@model("torch.nn.Module.load_state_dict")
 def _load_state(call: Call) -> Value:
     """`load_state_dict` copies into the parameters, or with `assign=True` puts others in their place."""
     assign = bool(call.flag(2, "assign"))
@@ -98,9 +100,6 @@ def _load_state(call: Call) -> Value:
     if assign:
         replace(call.m, nn.parameters_of(call.m, target, call.place), call.place)
     return Unknown("incompatible keys")
-
-
-nn.METHOD_MODELS.update({"load_state_dict": _load_state, **dict.fromkeys(nn.CASTS, _cast)})
 
 
 @model("torch.nn.utils.vector_to_parameters", "torch.nn.utils.convert_parameters.vector_to_parameters")

@@ -1,0 +1,151 @@
+"""Streams and events of `torch.cuda`: who waits for whom, and waits of the host."""
+
+from __future__ import annotations
+
+from graphlint.analysis import (
+    parallel,
+    streams,
+    tensor_ops,
+)
+from graphlint.analysis.events import Called, Operation
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import (
+    FALSE,
+    NONE,
+    Change,
+    Const,
+    Host,
+    Obj,
+    Value,
+    alternatives,
+)
+
+
+def stream_of(call: Call, value: Value | None) -> Obj | None:
+    for part in alternatives(value) if value is not None else ():
+        if isinstance(part, Obj) and part.cls == "torch.cuda.Stream":
+            return part
+    return None
+
+
+def current_stream(call: Call) -> Obj:
+    return call.m.streams[-1] if call.m.streams else call.m.default_stream
+
+
+@model("torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream")
+def _stream(call: Call) -> Value:
+    return Obj("torch.cuda.Stream", call.place, "own")
+
+
+@model("torch.cuda.current_stream")
+def _current_stream(call: Call) -> Value:
+    return current_stream(call)
+
+
+@model("torch.cuda.default_stream")
+def _default_stream(call: Call) -> Value:
+    return call.m.default_stream
+
+
+@model("torch.cuda.stream")
+def _stream_context(call: Call) -> Value:
+    made = Obj("torch.cuda.StreamContext", call.place)
+    made.fields["stream"] = stream_of(call, call.get(0, "stream"))
+    return made
+
+
+@model("torch.cuda.set_stream")
+def _set_stream(call: Call) -> Value:
+    stream = stream_of(call, call.get(0, "stream"))
+    if stream is not None and call.m.streams:
+        call.m.streams[-1] = stream
+    return NONE
+
+
+@model("torch.cuda.Stream.wait_stream")
+def _wait_stream(call: Call) -> Value:
+    """`a.wait_stream(b)`: work on `a` from here on comes after what `b` has so far."""
+    others = streams_in(call.get(0, "stream"))
+    only = others[0] if len(others) == 1 else None
+    call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=only))
+    if only is not None:
+        streams.order(call.m, call.place, call.this, only)
+    else:
+        streams.given_away(call.m, call.place, others)
+        streams.order_after_unknown(call.m, call.place, call.this)
+    return NONE
+
+
+@model("torch.cuda.Event")
+def _event(call: Call) -> Value:
+    made = Obj("torch.cuda.Event", call.place)
+    external = call.arguments.kwargs.get("external")
+    made.fields["external"] = external if external is not None else FALSE
+    return made
+
+
+@model("torch.cuda.Event.record", "torch.cuda.Stream.record_event")
+def _record(call: Call) -> Value:
+    """An event remembers the stream that recorded it."""
+    if call.name.endswith("record_event"):
+        event = call.get(0, "event")
+        made = event if isinstance(event, Obj) else Obj("torch.cuda.Event", call.place)
+        _recorded(call, made, call.this)
+        return made
+    given = call.get(0, "stream")
+    stream = stream_of(call, given) if given is not None else current_stream(call)
+    _recorded(call, call.this, stream)
+    return NONE
+
+
+def _recorded(call: Call, event: Obj, stream: Obj | None) -> None:
+    call.m.heap.write(event.fields, "stream", stream)
+    call.m.heap.write(event.fields, "capture", call.m.capture)
+
+
+@model("torch.cuda.Stream.wait_event", "torch.cuda.Event.wait")
+def _wait_event(call: Call) -> Value:
+    event = call.get(0, "event") if call.name.endswith("wait_event") else call.this
+    given = call.get(0, "stream") if call.name.endswith("Event.wait") else None
+    own = call.this if call.name.endswith("wait_event") else current_stream(call)
+    waiter = stream_of(call, given) if given is not None else own
+    if not isinstance(event, Obj) or waiter is None:
+        return NONE
+    earlier = event.fields.get("stream")
+    call.m.emit(Called(place=call.place, what="wait-stream", target=waiter, data=earlier))
+    recorded = event.fields.get("capture") is call.m.capture
+    if isinstance(earlier, Obj) and (recorded or event.fields.get("external") is FALSE):
+        streams.order(call.m, call.place, waiter, earlier, recorded=recorded)
+    return NONE
+
+
+@model("torch.cuda.synchronize", "torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize")
+def _synchronize(call: Call) -> Value:
+    return _effect(call, "sync", NONE)
+
+
+@model("torch.cuda.Stream.query", "torch.cuda.Event.query", "torch.cuda.Event.elapsed_time")
+def _query(call: Call) -> Value:
+    return _effect(call, "query", Host("any", Change.CHANGING))
+
+
+def _effect(call: Call, what: str, value: Value) -> Value:
+    parallel.note_cuda_call(call.m)
+    capture = tensor_ops.broken_capture(call.m, call.name, what)
+    if capture is not None:
+        event = Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args))
+        event.capture = capture
+        call.m.emit(event)
+    else:
+        call.m.emit(Called(place=call.place, what=what, target=call.owner or Const(call.name)))
+    return value
+
+
+@model("Tensor.record_stream")
+def _record_stream(call: Call) -> Value:
+    return NONE
+
+
+def streams_in(value: Value | None) -> tuple[Obj, ...]:
+    parts = alternatives(value) if value is not None else ()
+    return tuple(part for part in parts if isinstance(part, Obj) and part.cls == "torch.cuda.Stream")
