@@ -53,6 +53,14 @@ def test_text_shows_the_place_the_chain_and_the_way_on(tmp_path: Path) -> None:
     )
 
 
+def test_text_says_where_the_unresolved_calls_are_listed() -> None:
+    report = Report((), (), Summary(1, 1, 0, 2), Sources({}), 0)
+    assert "".join(format_named("text")(report, Style())).splitlines() == [
+        "No findings (1 file, 1 capture region, 0 captured functions, 2 unresolved calls)",
+        "For the unresolved calls: graphlint regions",
+    ]
+
+
 def test_text_marks_every_line_of_a_span_and_stops_after_four(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("\n".join(["f(", *["    x,"] * 9, ")"]), encoding="utf-8")
     output = render("text", [finding(end=(11, 2))], tmp_path, style=Style(quiet=True))

@@ -86,6 +86,8 @@ def _closing(report: Report) -> Iterator[str]:
     )
     hidden = f"; {report.hidden} more below the shown level or confidence" if report.hidden else ""
     yield f"{_found(report)}{hidden} ({looked_at})"
+    if summary.unresolved_calls:
+        yield "For the unresolved calls: graphlint regions"
     if report.problems:
         yield f"Incomplete: {count(len(report.problems), 'problem')} kept something from being checked"
 
