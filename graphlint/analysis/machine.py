@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 HOLDERS = ("torch.nn.", "torch.optim.")
 
 
+# The part of a root's steps that making one given object may take.
+SHARE = 6
+
+
 class Exhausted(Exception):
     """The budget of one scenario is spent; what was found so far stands."""
 
@@ -114,6 +118,7 @@ class Machine:
         self.clock = 0
         self.steps = 0
         self.limit = steps
+        self.total = steps
         self.patience = min(self.PATIENCE, steps * 4 // 5)
         self.meta_read = False
         self.step = 0
@@ -381,6 +386,25 @@ class Machine:
         finally:
             self.captures, self.streams, self.contexts = captures, streams, contexts
             self.meta_read = meta
+
+    @contextmanager
+    def allowance(self) -> Iterator[None]:
+        """Run something aside with a share of the steps; where they do not do, what it has done stays.
+
+        A given object may be a whole engine: what the program does with it comes first.
+        """
+        began, outer, patience = self.steps, self.limit, self.patience
+        self.limit = self.patience = min(outer, began + self.total // SHARE)
+        exits, running, evaluating = list(self.open_exits), list(self.running), set(self.evaluating)
+        try:
+            yield
+        except Exhausted:
+            if self.steps > outer:
+                raise
+            self.open_exits[:], self.running[:], self.updating = exits, running, False
+            self.evaluating.intersection_update(evaluating)
+        finally:
+            self.limit, self.patience = outer, patience + self.steps - began
 
     def fields_of(self, function: Function) -> Fields:
         """The attributes that the program set on a function object, bound or not."""

@@ -39,7 +39,7 @@ def initialise(m: Machine, owner: Obj) -> None:
         change = owner.fields.pop("?pending", None)
     assert isinstance(owner.cls, ClassInfo)
     found = owner.cls.find("__init__")
-    with m.before_everything():
+    with m.before_everything(), m.allowance():
         if found is None:
             place = owner.site or Place(owner.cls.module, owner.cls.node, owner.cls.scope)
             instances.record_fields(m, owner, owner.cls, _field_values(m, owner.cls, change, place), place)
@@ -96,7 +96,7 @@ def find_field(m: Machine, owner: Obj, name: str) -> bool:
     for info, node in _writers(owner.cls, name):
         if id(node) in running or _captures(node):
             continue
-        with m.before_everything():
+        with m.before_everything(), m.allowance():
             _run(m, owner, info, node)
         if name in owner.fields:
             return True

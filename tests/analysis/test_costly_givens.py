@@ -1,0 +1,32 @@
+"""A given object may be a whole engine: making it must not take the steps of what is captured."""
+
+from __future__ import annotations
+
+from tests.programs import check_marks
+
+_ENGINE = "\n".join(f"        self.part_{n} = str(int(n + {n}))" for n in range(9000))
+
+_PROGRAM = """
+import torch
+
+class Engine:
+    def __init__(self, n):
+        self.device = "cuda"
+{parts}
+
+class Runner:
+    def __init__(self, engine: Engine):
+        self.device = engine.device
+
+    def capture(self, x: torch.Tensor):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x.cuda().relu()
+            torch.cuda.synchronize()  # expect: CG301
+        torch.cuda.synchronize()  # ok: CG301
+        return graph, y
+"""
+
+
+def test_a_capture_is_reached_beside_a_constructor_that_takes_all_steps() -> None:
+    check_marks(_PROGRAM.format(parts=_ENGINE))
