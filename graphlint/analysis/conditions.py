@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import kinds, operators, tensor_ops
+from graphlint.analysis import correlations, kinds, operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame
@@ -92,6 +92,8 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
         if isinstance(part, Tensor) and part.on_device and part.storage.owner != "opaque":
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
     answer = truth(value)
+    if answer is None:
+        answer = correlations.assumed(m, value)
     if m.captures and (answer is None or isinstance(node, ast.Compare)) and not _asks_for_none(node):
         tensor_ops.host_use(m, node, value, "branch", frame)
     elif m.captures and isinstance(value, Const) and isinstance(value.value, bool):
@@ -218,6 +220,9 @@ def _names_stream(identity: object) -> bool:
 
 def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame) -> None:
     frame.conditions.append(Condition(frame.place(node), value, polarity, decided))
+    more = correlations.implied(node, polarity, frame)
+    if more is not None:
+        frame.conditions.append(more)
 
 
 def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowing:

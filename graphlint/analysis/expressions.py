@@ -11,6 +11,7 @@ from graphlint.analysis import (
     attributes,
     calls,
     conditions,
+    correlations,
     functions,
     generators,
     indexing,
@@ -218,6 +219,8 @@ def _boolean(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
             value = evaluate(m, operand, frame)
             results.append(value)
             if index == len(node.values) - 1:
+                if correlations.answer_of(m, value) is (not wanted):
+                    return Const(not wanted)
                 break
             truth = conditions.test(m, value, operand, frame, "and" if wanted else "or")
             if truth is not None and truth is not wanted:
@@ -268,6 +271,8 @@ def compare(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value,
     """One comparison: identity and membership on the host, the rest perhaps on tensors."""
     if isinstance(op, (ast.Is, ast.IsNot)):
         answer = conditions.identical(left, right)
+        if answer is None and is_none(right):
+            answer = correlations.is_none_here(m, left)
         if answer is None:
             return derived("is", left, right, kind="bool")
         return Const(answer is isinstance(op, ast.Is), cells_of(left))
@@ -338,7 +343,7 @@ def _conditional(m: Machine, node: ast.IfExp, frame: Frame) -> Value:
         taken.append(_under(m, node.test, test, polarity, False, arm, frame))
         outcomes.append(m.heap.undo())
     m.heap.merge(outcomes)
-    return join_all(taken)
+    return correlations.chosen(test, *taken)
 
 
 def _under(

@@ -167,10 +167,26 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
     """A number made from the values of tensors.
 
     It changes from call to call. In a capture the read of a device tensor is the hazard, not what is then
-    done with the number.
+    done with the number. What captured code reads from host memory that it has made itself is no news to it.
     """
-    told = bool(m.captures) and any(tensor.on_device for tensor in tensors)
+    capture = m.capture
+    told = capture is not None and (
+        any(tensor.on_device for tensor in tensors)
+        or not any(_is_brought(capture, tensor) for tensor in tensors)
+    )
     return Host(kind, Change.SHAPE if told else Change.CHANGING)
+
+
+def note_source(m: Machine, operands: list[Tensor], made: Value) -> None:
+    """What captured code computes from memory that it has not made changes with that memory."""
+    capture = m.capture
+    if capture is not None and any(_is_brought(capture, tensor) for tensor in operands):
+        for tensor in tensors_in(made):
+            tensor.storage.changing = True
+
+
+def _is_brought(capture: Capture, tensor: Tensor) -> bool:
+    return tensor.storage.changing or tensor.storage.serial < capture.facts.get("born", 0)
 
 
 def host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -> None:

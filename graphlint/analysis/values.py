@@ -399,12 +399,16 @@ class Module(Value):
 
 
 class Union(Value):
-    """One of several values, at most `MAX_ALTERNATIVES`."""
+    """One of several values, at most `MAX_ALTERNATIVES`.
 
-    __slots__ = ("values",)
+    `chosen_by` is a test whose answer tells whether the value is None, and the answer when it is.
+    """
 
-    def __init__(self, values: tuple[Value, ...]) -> None:
+    __slots__ = ("chosen_by", "values")
+
+    def __init__(self, values: tuple[Value, ...], chosen_by: tuple[Value, bool] | None = None) -> None:
         self.values = values
+        self.chosen_by = chosen_by
 
     def __repr__(self) -> str:
         return "|".join(map(repr, self.values))

@@ -270,3 +270,35 @@ def test_a_name_that_changes_for_the_one_graph() -> None:
             return y.clone()
         """
     )
+
+
+READ_BACK = """
+import torch
+
+
+class Step:
+    def __init__(self, net):
+        self.net = net
+        self.known = torch.ones(2, dtype=torch.int64)
+        self.x = torch.zeros(4, device="cuda")
+        self.net(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {made}
+            if counts.max().item() > 3:  # {mark}: CG402
+                self.x.mul_(2)
+            self.y = self.net(self.x)
+
+    def __call__(self, x, counts: torch.Tensor):
+        self.known.copy_(counts)
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "mark"), [("counts = self.known", "expect"), ("counts = torch.ones(2)", "ok")]
+)
+def test_numbers_read_from_host_tensors(made: str, mark: str) -> None:
+    check_marked_rules(READ_BACK.format(made=made, mark=mark))

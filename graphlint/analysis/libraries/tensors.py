@@ -208,7 +208,9 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
         tensor_ops.note_use(m, [out], call.place)
         storing.wrote_tensor(m, out, tensors[0] if tensors else Unknown("value"), call.node, call.frame)
         return out
-    return result(call, operation, operands, tensors, device)
+    made = result(call, operation, operands, tensors, device)
+    tensor_ops.note_source(m, tensors, made)
+    return made
 
 
 def _announce(

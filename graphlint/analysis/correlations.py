@@ -1,0 +1,78 @@
+"""Tests that hang together: what one undecided test has chosen tells the answer of another.
+
+`x = make() if wide else None` leaves a value that is None exactly where `wide` is false. Where `x is None`
+holds, `wide` is known to be false, and in code that `wide` itself led to, it is known to be true.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.frames import Condition, Frame
+from graphlint.analysis.values import Const, Host, Union, Unknown, Value, alternatives, identity_of, join
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def chosen(test: Value, if_true: Value, if_false: Value) -> Value:
+    """The value of a conditional expression; it remembers the test where being None tells its answer."""
+    joined = join(if_true, if_false)
+    answers = (_is_none(if_true), _is_none(if_false))
+    if isinstance(joined, Union) and isinstance(test, Host) and set(answers) == {True, False}:
+        return Union(joined.values, (test, answers[0] is True))
+    return joined
+
+
+def _is_none(value: Value) -> bool | None:
+    answers = {_part_is_none(part) for part in alternatives(value)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _part_is_none(part: Value) -> bool | None:
+    if isinstance(part, Unknown) or (isinstance(part, Host) and part.kind == "any"):
+        return None
+    return isinstance(part, Const) and part.value is None
+
+
+def implied(node: ast.expr, polarity: bool, frame: Frame) -> Condition | None:
+    """What `x is None` says about the test that chose whether the local name `x` is None."""
+    if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Name) or len(node.ops) != 1:
+        return None
+    other, value = node.comparators[0], frame.env.fields.get(node.left.id)
+    if not isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not isinstance(value, Union):
+        return None
+    if value.chosen_by is None or not (isinstance(other, ast.Constant) and other.value is None):
+        return None
+    test, when_none = value.chosen_by
+    is_none = isinstance(node.ops[0], ast.Is) is polarity
+    return Condition(frame.place(node), test, when_none is is_none, True)
+
+
+def assumed(m: Machine, value: Value) -> bool | None:
+    """The answer of a test that the way here has settled; None when it has not."""
+    if not isinstance(value, Host) or value.kind != "bool":
+        return None
+    identity = identity_of(value)
+    for frame in reversed(m.frames):
+        for condition in reversed(frame.conditions):
+            if isinstance(condition.value, Host) and identity_of(condition.value) == identity:
+                return condition.polarity
+    return None
+
+
+def answer_of(m: Machine, value: Value) -> bool | None:
+    """The truth of a test that is a plain boolean, where it is known here."""
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, bool) else None
+    return assumed(m, value)
+
+
+def is_none_here(m: Machine, value: Value) -> bool | None:
+    """Whether a value is None, where the way here has settled the test that chose it."""
+    if not isinstance(value, Union) or value.chosen_by is None:
+        return None
+    test, when_none = value.chosen_by
+    answer = assumed(m, test)
+    return None if answer is None else answer is when_none
