@@ -19,12 +19,14 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
+    Change,
     Const,
     Env,
     External,
     Module,
     Unknown,
     Value,
+    change_of,
     join_all,
 )
 
@@ -50,7 +52,7 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
             value: Value = env.fields[name]
             if m.captures:
                 m.note_read(env.fields, name, value, frame.place(node), None, name)
-                if env is not frame.env or len(m.frames) == m.captures[-1].depth + 1:
+                if env is not frame.env or _is_local_of_region(m, value):
                     value = m.tainted(env.fields, name, value, frame.place(node), env, name)
             elif m.effects:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
@@ -61,6 +63,14 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                 return member
         env = env.parent
     return global_name(m, frame.module, name, frame.place(node))
+
+
+def _is_local_of_region(m: Machine, value: Value) -> bool:
+    """Whether a local of the capturing function is a number that the function itself may change later.
+
+    What its caller brings anew with each call is judged by that alone.
+    """
+    return len(m.frames) == m.captures[-1].depth + 1 and change_of(value) is not Change.CHANGING
 
 
 def global_name(m: Machine, module: ModuleFile, name: str, place: Place) -> Value:

@@ -227,7 +227,9 @@ def _holds_device_tensor(value: Value) -> bool:
 
 
 def _is_host_scalar(value: Value) -> bool:
-    return any(isinstance(p, Tensor) and not p.on_device and p.ndim == 0 for p in alternatives(value))
+    return any(
+        isinstance(p, Tensor) and p.device in ("cpu", "pinned") and p.ndim == 0 for p in alternatives(value)
+    )
 
 
 def _is_number(value: Value) -> bool:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
+# The device of a tensor that is made where the program chooses.
+EITHER = "either"
+
+
 def is_tensor(value: Value) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.typed == "tensor")
 
@@ -51,7 +55,7 @@ def common_device(values: list[Tensor]) -> str | None:
         return "cuda"
     if devices and all(device in ("cpu", "pinned") for device in devices):
         return "cpu"
-    return None
+    return EITHER if EITHER in devices else None
 
 
 def operands_of(*values: Value) -> list[Tensor]:
@@ -220,12 +224,12 @@ def is_key(keys: set[object], value: Value) -> bool:
 def device_of(m: Machine, value: Value | None) -> str | bool | None:
     """The device that an argument names: `cuda`, `cpu`, None (unknown), or False when it names none.
 
-    Where the alternatives of an argument name several devices, it is not known which.
+    Where its alternatives name several devices it is `EITHER`: the program decides, so nothing is claimed.
     """
     if value is None:
         return False
     named = {found for part in alternatives(value) if (found := _device_named(part)) is not False}
-    return named.pop() if len(named) == 1 else None if named else False
+    return named.pop() if len(named) == 1 else EITHER if named else False
 
 
 def _device_named(part: Value) -> str | bool | None:

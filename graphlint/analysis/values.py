@@ -150,7 +150,7 @@ class Storage:
 
 
 class Tensor(Value):
-    """A tensor: its storage, device (`cuda`, `cpu`, `pinned`, None = unknown), kind and rank.
+    """A tensor: its storage, device (`cuda`, `cpu`, `pinned`, `either`, None = unknown), kind and rank.
 
     `kind` is `float`, `int`, `byte`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
     count of the storage's graph when this alias was taken.

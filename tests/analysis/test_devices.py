@@ -47,3 +47,23 @@ def test_host_memory_is_pinned_whether_or_not_its_device_is_named(pinned: str, m
         """,
         select=("CG303",),
     )
+
+
+@pytest.mark.parametrize(
+    ("device", "mark"),
+    [('"cuda"', "expect"), ("other.device", "expect"), ('"cpu" if here else "cuda"', "ok")],
+)
+def test_nothing_is_claimed_of_memory_that_the_program_places(device: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+
+        def step(x: torch.Tensor, here: bool, other):
+            counts = torch.zeros(4, device={device})
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                n = counts.sum().item()  # {mark}: CG302
+            return graph, counts
+        """,
+        select=("CG302",),
+    )

@@ -125,7 +125,7 @@ def _grad(m: Machine, owner: Tensor, place: Place) -> Value:
 
 
 def _is_cuda(m: Machine, owner: Tensor, place: Place) -> Value:
-    if owner.device is None:
+    if owner.device in (None, tensor_ops.EITHER):
         return Const(True) if m.captures else Host("bool")
     return TRUE if owner.device == "cuda" else FALSE
 
