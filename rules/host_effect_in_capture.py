@@ -1,4 +1,4 @@
-"""CG405: captured Python waits or cleans up on the host, once, at the capture."""
+"""CG405: captured Python sleeps or cleans up on the host, once, at the capture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from graphlint.rules.rule import Report, Rule
 EFFECTS = {
     "gc.collect": "collects garbage, which may free another graph and break this capture",
     "time.sleep": "sleeps at the capture, and no replay does",
-    "thread-wait": "waits for another thread at the capture, and no replay does",
 }
 HELP = "do it before the capture, or around each replay"
 
@@ -21,7 +20,7 @@ class HostEffectInCapture(Rule):
     name = "host-effect-in-capture"
     hazard = "side-effect"
     level = Level.WARNING
-    summary = "captured Python waits or collects garbage on the host"
+    summary = "captured Python sleeps or collects garbage on the host"
     rows = ("D06", "G09")
     subscribes = (Called,)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphlint.facts.project import Project
 
 # How many files one profile may add to the units of a run.
-MOST_UNITS = 48
+MOST_UNITS = 24
 
 
 @dataclass(frozen=True, slots=True)

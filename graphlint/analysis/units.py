@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 # What one root may cost, in expressions evaluated.
-STEPS = 60_000
-STEPS_OF_CALLERS = 25_000
+STEPS = 50_000
+STEPS_OF_CALLERS = 20_000
 # How many definitions in other files are run for a unit: more where they decide what is captured.
 CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
