@@ -72,7 +72,8 @@ class MissingWarmup(Rule):
         on_device = _on_device(event.arguments)
         if need is None or on_device is False:
             return
-        if capture is None:
+        if capture is None or capture.facts.get("warmed"):
+            # What is declared to be captured, or graphed by `make_graphed_callables`, has run before, too.
             # Code that is not known may use any library.
             self.met |= need.keys if need.known else {*need.keys, "any library"}
         elif on_device and _warms_nothing(capture) and not self._is_met(need):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.programs import check_marked_rules as check
+from tests.programs import check_marks
 
 REGION = """
 import torch
@@ -154,3 +155,30 @@ def test_regions_that_warm_up_themselves() -> None:
             return fast(x)
         """
     )
+
+
+def test_a_declared_function_that_warm_up_runs_is_warm_in_its_own_graph() -> None:
+    program = """
+        import torch
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                return self.linear(x)
+
+        def main():
+            model = Model().cuda()
+            x = torch.zeros(8, 8, device="cuda")
+            {warmup}
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):  # {mark}: CG701
+                y = model(x)
+            graph.replay()
+            return x, y
+        """
+    check_marks(program.format(warmup="model(x)", mark="ok"), captured=("program:Model.forward",))
+    check_marks(program.format(warmup="model(x)", mark="ok"))
+    check_marks(program.format(warmup="pass", mark="expect"))
