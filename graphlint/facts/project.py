@@ -69,7 +69,7 @@ class Project:
     def _absolute(self, path: Path | str) -> str:
         return os.path.normpath(os.path.join(self._cwd, path))
 
-    @property
+    @cached_property
     def paths(self) -> list[Path]:
         """All files, in path order."""
         return [Path(path) for path in self._paths]
