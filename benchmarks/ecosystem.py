@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+JSON = ("--output-format", "json")
 DATA = REPOSITORY / "docs" / "measured" / "ecosystem.json"
 
 
@@ -49,17 +50,28 @@ def _options() -> argparse.Namespace:
 def _measure(name: str, version: str, folder: Path) -> dict[str, Any]:
     """The counts of one package; what the linter cannot do in it is an error of this program."""
     tree = _sources(name, version, folder)
+    _graphlint(tree, "clean", ".")
     started = time.monotonic()
-    command = [sys.executable, "-m", "graphlint", "check", ".", "--no-cache", "--isolated", "--exit-zero"]
-    done = subprocess.run(
-        [*command, "--output-format", "json"], cwd=tree, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{name}: graphlint ended with {done.returncode}\n{done.stderr}")
-    document = json.loads(done.stdout)
-    print(f"{name} {version}: {time.monotonic() - started:.1f} s")
+    document = json.loads(_graphlint(tree, "check", ".", "--exit-zero", *JSON))
+    print(f"{name} {version}: {time.monotonic() - started:.1f} s", flush=True)
+    shares = json.loads(_graphlint(tree, "regions", ".", *JSON))["shares"]
     codes = Counter(finding["code"] for finding in document["findings"])
-    return {"version": version, "findings": dict(sorted(codes.items())), "summary": document["summary"]}
+    return {
+        "version": version,
+        "findings": dict(sorted(codes.items())),
+        "summary": document["summary"],
+        "shares": shares,
+    }
+
+
+def _graphlint(tree: Path, command: str, *arguments: str) -> str:
+    """What a command prints; files that a package ships broken end it with 2 and are printed here."""
+    called = [sys.executable, "-m", "graphlint", command, "--isolated", *arguments]
+    done = subprocess.run(called, cwd=tree, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 2) or "Traceback" in done.stderr:
+        raise SystemExit(f"{tree.name}: graphlint {command} ended with {done.returncode}\n{done.stderr}")
+    print(done.stderr, end="")
+    return done.stdout
 
 
 def _sources(name: str, version: str, folder: Path) -> Path:
@@ -80,10 +92,10 @@ def _sources(name: str, version: str, folder: Path) -> Path:
 def _compare(name: str, before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Print what differs; True when something does."""
     differences = [
-        f"  {key}: {before[part].get(key, 0)} -> {now[part].get(key, 0)}"
-        for part in ("findings", "summary")
-        for key in sorted({*before[part], *now[part]})
-        if before[part].get(key, 0) != now[part].get(key, 0)
+        f"  {key}: {before.get(part, {}).get(key, 0)} -> {now[part].get(key, 0)}"
+        for part in ("findings", "summary", "shares")
+        for key in sorted({*before.get(part, {}), *now[part]})
+        if before.get(part, {}).get(key, 0) != now[part].get(key, 0)
     ]
     print("\n".join([f"{name}: {len(differences)} counts differ", *differences]))
     return bool(differences)

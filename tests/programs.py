@@ -102,6 +102,8 @@ def _relative(result: CheckResult, folder: Path) -> CheckResult:
             path=inside(region.path),
             captured=tuple(replace(each, path=inside(each.path)) for each in region.captured),
             unresolved=tuple(replace(each, path=inside(each.path)) for each in region.unresolved),
+            replays=tuple(replace(each, path=inside(each.path)) for each in region.replays),
+            left_behind=tuple(replace(each, path=inside(each.path)) for each in region.left_behind),
         )
 
     return replace(

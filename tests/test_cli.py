@@ -15,7 +15,7 @@ from graphlint.facts.cache import FactsCache
 from graphlint.facts.project import Project
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.problem import Problem
-from graphlint.regions import CapturedFunction, RegionReport, Unresolved
+from graphlint.regions import CallSite, CapturedFunction, LeftBehind, RegionReport, Unresolved
 from tests.conftest import FakeAnalysis, Run, finding
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -143,16 +143,23 @@ def test_regions_as_text(run: Run, analysis: FakeAnalysis) -> None:
             "graph-context",
             (CapturedFunction("m.py", 3, "Model.forward"),),
             (Unresolved("m.py", 5, "self.table[k](x)", "a value that is not known"),),
+            (Hop("run.py", 30, "Runner.step"),),
+            (LeftBehind("m.py", 6, "self.out"),),
+            (CallSite("m.py", 5, 8, False, False), CallSite("m.py", 6, 8, True, True)),
         )
     ]
     result = run("regions")
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[:5] == [
+    assert result.stdout.splitlines()[:8] == [
         "run.py:9  graph-context",
         "  captured    m.py:3  Model.forward",
         "  unresolved  m.py:5  self.table[k](x)  (a value that is not known)",
+        "  leaves      m.py:6  self.out",
+        "  replayed    run.py:30  Runner.step",
         "",
         "1 capture region, 1 captured function, 1 unresolved call",
+        "Followed 1 of 2 calls in captured code, torch's functions and builtins not counted; 1 of 1 of the "
+        "form `self.name(...)`",
     ]
     assert "`captured` in [tool.graphlint]" in result.stdout
 
@@ -167,7 +174,10 @@ def test_regions_as_json(run: Run, analysis: FakeAnalysis) -> None:
     hop = Hop("run.py", 9, "capture")
     captured = CapturedFunction("m.py", 3, "Model.forward", (hop,))
     unresolved = Unresolved("m.py", 5, "f()", "not known")
-    analysis.regions = [RegionReport("run.py", 9, "graph-context", (captured,), (unresolved,))]
+    left = LeftBehind("m.py", 6, "self.out")
+    calls = (CallSite("m.py", 5, 8, False, False),)
+    parts = ((captured,), (unresolved,), (Hop("run.py", 30, "step"),), (left,), calls)
+    analysis.regions = [RegionReport("run.py", 9, "graph-context", *parts)]
     assert json.loads(run("regions", "--output-format", "json").stdout) == {
         "regions": [
             {
@@ -183,8 +193,11 @@ def test_regions_as_json(run: Run, analysis: FakeAnalysis) -> None:
                     }
                 ],
                 "unresolved": [{"path": "m.py", "line": 5, "text": "f()", "reason": "not known"}],
+                "replays": [{"path": "run.py", "line": 30, "function": "step"}],
+                "left_behind": [{"path": "m.py", "line": 6, "name": "self.out"}],
             }
-        ]
+        ],
+        "shares": {"calls": 1, "resolved": 0, "own_calls": 0, "own_resolved": 0},
     }
 
 

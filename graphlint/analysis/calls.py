@@ -60,8 +60,24 @@ def evaluate_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return attributes.super_value(m, node, frame)
     function = expressions.evaluate(m, node.func, frame)
+    if m.captures and not _is_of_torch_or_builtin(function):
+        m.captures[-1].calls[frame.place(node).key] = _is_own(node.func)
     arguments = evaluate_arguments(m, node, frame)
     return call(m, function, arguments, node, frame)
+
+
+def _is_of_torch_or_builtin(function: Value) -> bool:
+    return all(
+        isinstance(part, External) and part.owner is None and part.name.startswith(("torch.", "builtins."))
+        for part in alternatives(function)
+        if not is_none(part)
+    )
+
+
+def _is_own(callee: ast.expr) -> bool:
+    return (
+        isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and callee.value.id == "self"
+    )
 
 
 def evaluate_arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:

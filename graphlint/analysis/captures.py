@@ -232,6 +232,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     record = graph.fields.get("record")
     if not isinstance(record, Capture):
         return
+    record.replayed.add(place.hop)
     record.renewed = _renewal(record, among)
     changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))

@@ -115,6 +115,8 @@ class Capture:
     functions: dict[int, tuple[Place, tuple[Hop, ...]]] = field(default_factory=dict)
     unresolved: list[Unresolved] = field(default_factory=list)
     resolved: int = 0
+    calls: dict[tuple[str, int, int], bool] = field(default_factory=dict)  # whether it is `self.name(...)`
+    replayed: set[Hop] = field(default_factory=set)
     keys: set[Any] = field(default_factory=set)
     forked: dict[int, Place] = field(default_factory=dict)
     pending: dict[int, Place] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from graphlint.analysis.units import UnitResult
 from graphlint.facts.trace import Trace
 from graphlint.finding import Confidence, Finding, Hop, Level, Span
 from graphlint.problem import Problem
-from graphlint.regions import CapturedFunction, RegionReport, Unresolved
+from graphlint.regions import CallSite, CapturedFunction, LeftBehind, RegionReport, Unresolved
 
 
 def pack(result: UnitResult) -> dict[str, Any]:
@@ -50,8 +50,17 @@ def _finding(row: list[Any]) -> Finding:
 
 
 def _region(row: list[Any]) -> RegionReport:
-    path, line, kind, captured, unresolved, *rest = row
+    path, line, kind, captured, unresolved, replays, left_behind, calls = row
     functions = tuple(
         CapturedFunction(p, at, name, tuple(Hop(*hop) for hop in chain)) for p, at, name, chain in captured
     )
-    return RegionReport(path, line, kind, functions, tuple(Unresolved(*each) for each in unresolved), *rest)
+    return RegionReport(
+        path,
+        line,
+        kind,
+        functions,
+        tuple(Unresolved(*each) for each in unresolved),
+        tuple(Hop(*each) for each in replays),
+        tuple(LeftBehind(*each) for each in left_behind),
+        tuple(CallSite(*each) for each in calls),
+    )

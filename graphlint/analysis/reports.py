@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import graphs
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.roots import Root, text_of
-from graphlint.regions import CapturedFunction, RegionReport, Unresolved
+from graphlint.analysis.values import tensors_in
+from graphlint.regions import CallSite, CapturedFunction, LeftBehind, RegionReport, Unresolved
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -17,21 +20,44 @@ if TYPE_CHECKING:
 
 def regions_of(captures: Iterable[Capture]) -> list[RegionReport]:
     """One report for each region of the program text, whatever was reached in any run of it."""
-    merged: dict[tuple[str, int, str], tuple[dict[object, CapturedFunction], set[Unresolved]]] = {}
-    for capture in captures:
-        key = (capture.place.path, capture.place.line, capture.kind)
-        captured, unresolved = merged.setdefault(key, ({}, set()))
-        for place, chain in capture.functions.values():
-            made = CapturedFunction(place.path, place.line, place.function, chain)
-            best = captured.get((place.path, place.line))
-            if best is None or len(chain) < len(best.chain):
-                captured[(place.path, place.line)] = made
-        for each in capture.unresolved:
-            unresolved.add(Unresolved(each.place.path, each.place.line, each.text, each.reason))
-    return [
-        RegionReport(path, line, kind, tuple(sorted(captured.values())), tuple(sorted(unresolved)))
-        for (path, line, kind), (captured, unresolved) in sorted(merged.items())
-    ]
+    return merged(_report(capture) for capture in captures)
+
+
+def _report(capture: Capture) -> RegionReport:
+    return RegionReport(
+        capture.place.path,
+        capture.place.line,
+        capture.kind,
+        tuple(
+            CapturedFunction(place.path, place.line, place.function, chain)
+            for place, chain in capture.functions.values()
+        ),
+        tuple(Unresolved(e.place.path, e.place.line, e.text, e.reason) for e in capture.unresolved),
+        tuple(capture.replayed),
+        tuple(_left_behind(capture)),
+        tuple(_calls(capture)),
+    )
+
+
+def _left_behind(capture: Capture) -> Iterable[LeftBehind]:
+    """Names that are bound to memory of the graph's pool when the capture ends."""
+    for write in capture.written.values():
+        name = _target(write.place.node)
+        held = tensors_in(write.value, 1)
+        if name and not write.local and any(tensor.storage.graph is capture.graph for tensor in held):
+            yield LeftBehind(write.place.path, write.place.line, name)
+
+
+def _target(node: ast.AST) -> str:
+    """What an assignment binds, as text; empty for writes that are none."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+    return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+
+
+def _calls(capture: Capture) -> Iterable[CallSite]:
+    lost = {each.place.key for each in capture.unresolved}
+    for key, own in capture.calls.items():
+        yield CallSite(*key, own, key not in lost)
 
 
 def unfinished(m: Machine, root: Root) -> list[Capture]:
@@ -49,17 +75,26 @@ def unfinished(m: Machine, root: Root) -> list[Capture]:
 
 
 def merged(regions: Iterable[RegionReport]) -> list[RegionReport]:
-    """One report for each region, joined from those of several units."""
-    found: dict[tuple[str, int, str], RegionReport] = {}
+    """One report for each region, joined from those of several captures or units."""
+    found: dict[tuple[str, int, str], list[RegionReport]] = {}
     for region in regions:
-        key = (region.path, region.line, region.kind)
-        found[key] = _join(found[key], region) if key in found else region
-    return [found[key] for key in sorted(found)]
+        found.setdefault((region.path, region.line, region.kind), []).append(region)
+    return [_joined(found[key]) for key in sorted(found)]
 
 
-def _join(left: RegionReport, right: RegionReport) -> RegionReport:
+def _joined(parts: list[RegionReport]) -> RegionReport:
+    """Of a function reached in several ways the shortest chain stands; a call followed once is resolved."""
     captured: dict[tuple[str, int], CapturedFunction] = {}
-    for each in sorted([*left.captured, *right.captured], key=lambda one: (len(one.chain), one)):
+    for each in sorted((f for part in parts for f in part.captured), key=lambda one: (len(one.chain), one)):
         captured.setdefault((each.path, each.line), each)
-    unresolved = tuple(sorted({*left.unresolved, *right.unresolved}))
-    return RegionReport(left.path, left.line, left.kind, tuple(sorted(captured.values())), unresolved)
+    calls: dict[tuple[str, int, int], CallSite] = {}
+    for call in sorted((call for part in parts for call in part.calls), reverse=True):
+        calls.setdefault((call.path, call.line, call.column), call)
+    return replace(
+        parts[0],
+        captured=tuple(sorted(captured.values())),
+        unresolved=tuple(sorted({each for part in parts for each in part.unresolved})),
+        replays=tuple(sorted({each for part in parts for each in part.replays})),
+        left_behind=tuple(sorted({each for part in parts for each in part.left_behind})),
+        calls=tuple(sorted(calls.values())),
+    )

@@ -46,7 +46,12 @@ def regions(
 
 
 def _document(found: tuple[RegionReport, ...]) -> Iterator[str]:
-    yield json.dumps({"regions": [asdict(region) for region in found]}, indent=2) + "\n"
+    from graphlint.regions import shares
+
+    rows = [asdict(region) for region in found]
+    for row in rows:
+        del row["calls"]  # hundreds of places that say nothing each: their shares say it
+    yield json.dumps({"regions": rows, "shares": asdict(shares(found))}, indent=2) + "\n"
 
 
 def _text(found: tuple[RegionReport, ...]) -> Iterator[str]:
@@ -64,10 +69,24 @@ def _text(found: tuple[RegionReport, ...]) -> Iterator[str]:
         f"{count(len(found), 'capture region')}, {count(captured, 'captured function')}, "
         f"{count(unresolved, 'unresolved call')}\n"
     )
+    yield from _shares(found)
     if unresolved:
         yield (
             "Say what an unresolved call runs: list the function under `captured` in [tool.graphlint], as\n"
             '"package.module:Class.method" or "path.py:function", or write `# graphlint: captured` on it.\n'
+        )
+
+
+def _shares(found: tuple[RegionReport, ...]) -> Iterator[str]:
+    """How far calls in captured code were followed; nothing where there are none to follow."""
+    from graphlint.regions import shares
+
+    counted = shares(found)
+    if counted.calls:
+        yield (
+            f"Followed {counted.resolved:,} of {counted.calls:,} calls in captured code, torch's functions "
+            f"and builtins not counted; {counted.own_resolved:,} of {counted.own_calls:,} of the form "
+            "`self.name(...)`\n"
         )
 
 
@@ -77,3 +96,7 @@ def _region_lines(region: RegionReport) -> Iterator[str]:
         yield f"  captured    {function.path}:{function.line}  {function.function}"
     for call in region.unresolved:
         yield f"  unresolved  {call.path}:{call.line}  {call.text}  ({call.reason})"
+    for left in region.left_behind:
+        yield f"  leaves      {left.path}:{left.line}  {left.name}"
+    for replay in region.replays:
+        yield f"  replayed    {replay.path}:{replay.line}  {replay.function}"
