@@ -19,7 +19,7 @@ else:
     import tomli as tomllib
 
 LISTS = ("select", "ignore", "exclude", "captured", "guards")
-KEYS = (*LISTS, "profiles", "profile")
+KEYS = (*LISTS, "per-file-ignores", "profiles", "profile")
 _CAPTURED = re.compile(r"[^\s:]+:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _GUARD = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -33,6 +33,7 @@ class Config:
     """The settings of one run, from `file`; relative settings are meant from `root`.
 
     `select` and `ignore` hold code prefixes: `""` for every rule, `CG3` for a family, a code for one rule.
+    `per_file_ignores` holds such prefixes by a pattern as in .gitignore, meant from `root`.
     `profiles` names the profiles to use, None for those of the frameworks that the project uses; what that
     comes to is put in `in_force` by the analysis.
     """
@@ -42,6 +43,7 @@ class Config:
     select: tuple[str, ...] = ("",)
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     captured: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
     profiles: tuple[str, ...] | None = None
@@ -53,6 +55,13 @@ class Config:
         wanted = _longest_match(code, self.select)
         unwanted = _longest_match(code, self.ignore)
         return wanted is not None and (unwanted is None or wanted > unwanted)
+
+    def ignored_in(self, path: str) -> tuple[str, ...]:
+        """Return the code prefixes whose findings are not wanted in the file of an absolute real path."""
+        from graphlint.ignorefiles import ignore_list
+
+        lists = ((ignore_list(str(self.root), [each]), codes) for each, codes in self.per_file_ignores)
+        return tuple(code for each, codes in lists if each.verdict(path, is_folder=False) for code in codes)
 
     def override(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Config:
         """Return the settings with a command line's `--select` in place of and `--ignore` on top of its own.
@@ -146,9 +155,20 @@ def config_from(table: Mapping[str, object], file: Path) -> Config:
         select=_prefixes(lists["select"], f"{file}: `select`") if "select" in table else ("",),
         ignore=_prefixes(lists["ignore"], f"{file}: `ignore`"),
         exclude=lists["exclude"],
+        per_file_ignores=_per_file(table.get("per-file-ignores", {}), file),
         captured=lists["captured"],
         guards=lists["guards"],
         **_profiles(table, file),
+    )
+
+
+def _per_file(table: object, file: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: `per-file-ignores` must be a table, not {_kind(table)}")
+    where = {pattern: f"per-file-ignores.{pattern}" for pattern in table}
+    return tuple(
+        (pattern, _prefixes(_strings(codes, where[pattern], file), f"{file}: `{where[pattern]}`"))
+        for pattern, codes in table.items()
     )
 
 

@@ -48,11 +48,15 @@ _EDITOR_LOCK = ".#"
 
 @dataclass(frozen=True, slots=True, order=True)
 class FoundFile:
-    """A file to read: how it is shown to the user, its real path, whether the user named it."""
+    """A file to read: how it is shown to the user, its real path, whether the user named it.
+
+    `given` is a text that stands in for what is on the disk, where there may be nothing.
+    """
 
     shown: str
     path: Path
     named: bool
+    given: bytes | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,12 @@ def discover(
         for path in walk.named | walk.found
     )
     return Discovered(tuple(sorted(files)), tuple(sorted(walk.problems)))
+
+
+def given_file(path: Path, text: bytes) -> FoundFile:
+    """Return a file as the user gives it: its text, and where it stands or would stand."""
+    real = os.path.realpath(path)
+    return FoundFile(shown_path(real, os.getcwd()), Path(real), named=True, given=text)
 
 
 def shown_path(path: str, cwd: str) -> str:

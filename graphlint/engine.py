@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from graphlint.config import Config, cache_folder
-from graphlint.discovery import Discovered, FoundFile, discover
+from graphlint.discovery import Discovered, FoundFile, discover, given_file
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.problem import Problem, contained
 from graphlint.regions import RegionReport
@@ -18,6 +18,12 @@ from graphlint.report import CheckResult, Summary, merge
 from graphlint.rules.unreadable_source import UnreadableSource
 from graphlint.sources import Sources
 from graphlint.suppressions import MARK, Suppressions, suppressions_of
+
+if TYPE_CHECKING:
+    from graphlint.facts import project as facts
+
+# So much is parsed to tell of broken files that nothing captured needs; larger projects are not slowed down.
+MOST_UNNEEDED_BYTES = 500_000
 
 
 class Analysis(Protocol):
@@ -32,7 +38,11 @@ class Analysis(Protocol):
     @property
     def unresolved_calls(self) -> int: ...
     @property
+    def unfinished(self) -> int: ...
+    @property
     def problems(self) -> Sequence[Problem]: ...
+    @property
+    def unneeded(self) -> Sequence[Problem]: ...
 
 
 Analyse = Callable[[Sequence[FoundFile], Config, bool, "int | None"], Analysis]
@@ -44,16 +54,21 @@ def check(
     *,
     use_cache: bool = True,
     jobs: int | None = None,
+    given: tuple[Path, bytes] | None = None,
     analyse: Analyse | None = None,
 ) -> CheckResult:
     """Check the program that `paths` hold.
+
+    `given` is one more file and its text, which stands in for what is on the disk.
 
     What cannot be read, and a crash of the analysis, become problems; everything else is still checked.
     `jobs` is how many processes may be used, None for one on each processor; no finding depends on it.
     `analyse` stands in for the real analysis.
     """
     found = discover(paths, exclude=config.exclude, root=config.root)
-    sources = Sources({file.shown: file.path for file in found.files})
+    if given is not None:
+        found = _with(found, given_file(*given))
+    sources = _sources(found)
     problems = list(found.problems)
     analysis: Analysis | None = None
     with contained(problems, os.curdir):
@@ -67,7 +82,18 @@ def check(
         tuple(sorted(analysis.regions)) if analysis else (),
         _summary(found, analysis),
         sources,
+        tuple(analysis.unneeded) if analysis else (),
     )
+
+
+def _with(found: Discovered, given: FoundFile) -> Discovered:
+    others = (file for file in found.files if file.path != given.path)
+    return Discovered(tuple(sorted([*others, given])), found.problems)
+
+
+def _sources(found: Discovered) -> Sources:
+    given = {file.shown: file.given for file in found.files if file.given is not None}
+    return Sources({file.shown: file.path for file in found.files}, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +102,9 @@ class _WithSourceProblems:
     regions: Sequence[RegionReport]
     captured_functions: int
     unresolved_calls: int
+    unfinished: int
     problems: Sequence[Problem]
+    unneeded: Sequence[Problem]
 
 
 def _analyse(files: Sequence[FoundFile], config: Config, use_cache: bool, jobs: int | None) -> Analysis:
@@ -86,18 +114,25 @@ def _analyse(files: Sequence[FoundFile], config: Config, use_cache: bool, jobs: 
 
     cache = FactsCache(cache_folder(config.root)) if use_cache else None
     named = [file.path for file in files if file.named]
-    project = Project([file.path for file in files], named=named, cache=cache, jobs=jobs)
+    given = {str(file.path): file.given for file in files if file.given is not None}
+    project = Project([file.path for file in files], named=named, cache=cache, jobs=jobs, given=given)
     analysis = analyse(project, config, cache=cache_folder(config.root) if use_cache else None, jobs=jobs)
     if cache is not None:
         cache.save()
-    unreadable = [Problem(each.display, each.reason, is_source=True) for each in project.problems]
+    unreadable = [_problem(each) for each in project.problems]
     return _WithSourceProblems(
         analysis.findings,
         analysis.regions,
         analysis.captured_functions,
         analysis.unresolved_calls,
+        analysis.unfinished,
         [*analysis.problems, *unreadable],
+        [_problem(each) for each in project.broken_unread(MOST_UNNEEDED_BYTES)],
     )
+
+
+def _problem(unreadable: facts.Problem) -> Problem:
+    return Problem(unreadable.display, unreadable.reason, unreadable.line, unreadable.column, is_source=True)
 
 
 def _judge(
@@ -110,12 +145,19 @@ def _judge(
     """Return the findings that are selected and not suppressed, and those about suppressions themselves."""
     by_path: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in (*raw, *(_unreadable(problem) for problem in problems if problem.is_source)):
-        if config.is_enabled(finding.code):
-            by_path[finding.path].append(finding)
+        by_path[finding.path].append(finding)
     kept: list[Finding] = []
     for path in sorted({file.shown for file in found.files} | by_path.keys()):
-        kept.extend(_after_suppression(_suppressions(path, sources), by_path[path], config))
+        kept.extend(
+            _after_suppression(_suppressions(path, sources), by_path[path], _enabled_in(path, config))
+        )
     return kept
+
+
+def _enabled_in(path: str, config: Config) -> Callable[[str], bool]:
+    """Whether findings of a code are wanted in a file."""
+    unwanted = config.ignored_in(os.path.realpath(path))
+    return lambda code: config.is_enabled(code) and not code.startswith(unwanted)
 
 
 def _suppressions(path: str, sources: Sources) -> Suppressions:
@@ -124,12 +166,12 @@ def _suppressions(path: str, sources: Sources) -> Suppressions:
 
 
 def _after_suppression(
-    suppressions: Suppressions, findings: Iterable[Finding], config: Config
+    suppressions: Suppressions, findings: Iterable[Finding], is_enabled: Callable[[str], bool]
 ) -> list[Finding]:
     # Suppressions may be suppressed themselves: first the program's findings, then those about comments.
-    kept = suppressions.apply(findings)
-    about = [*suppressions.faults, *suppressions.unused(config.is_enabled)]
-    return kept + suppressions.apply(finding for finding in about if config.is_enabled(finding.code))
+    kept = suppressions.apply(finding for finding in findings if is_enabled(finding.code))
+    about = [*suppressions.faults, *suppressions.unused(is_enabled)]
+    return kept + suppressions.apply(finding for finding in about if is_enabled(finding.code))
 
 
 def _unreadable(problem: Problem) -> Finding:
@@ -144,5 +186,9 @@ def _summary(found: Discovered, analysis: Analysis | None) -> Summary:
     if analysis is None:
         return Summary(len(found.files))
     return Summary(
-        len(found.files), len(analysis.regions), analysis.captured_functions, analysis.unresolved_calls
+        len(found.files),
+        len(analysis.regions),
+        analysis.captured_functions,
+        analysis.unresolved_calls,
+        analysis.unfinished,
     )

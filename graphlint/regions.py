@@ -28,6 +28,10 @@ class Unresolved:
     reason: str
 
 
+# The reason where a function was too much for the analysis: what lies beyond is silent.
+NOT_RUN_TO_ITS_END = "not run to its end: the budget of this root is spent"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class CallSite:
     """A call in captured code, calls of torch's functions and of builtins left out.

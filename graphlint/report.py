@@ -16,23 +16,28 @@ _CONFIDENCES = tuple(Confidence)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How much was looked at."""
+    """How much was looked at; `unfinished` functions were too much to be run to their end."""
 
     files: int = 0
     regions: int = 0
     captured_functions: int = 0
     unresolved_calls: int = 0
+    unfinished: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Everything that a run found out: all findings that no comment accepts, sorted, and all trouble."""
+    """Everything that a run found out: all findings that no comment accepts, sorted, and all trouble.
+
+    `unneeded` are files that cannot be read as Python and that nothing captured needs: no trouble.
+    """
 
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...]
     regions: tuple[RegionReport, ...]
     summary: Summary
     sources: Sources
+    unneeded: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from graphlint.facts.source import Unreadable, decode
 
@@ -13,14 +14,20 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 class Sources:
-    """The files of a run by the path they are shown under; a file that cannot be read has no text."""
+    """The files of a run by the path they are shown under; a file that cannot be read has no text.
 
-    def __init__(self, files: Mapping[str, Path]) -> None:
+    What is `given` for a path stands in for what is on the disk.
+    """
+
+    def __init__(self, files: Mapping[str, Path], given: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self._files = files
+        self._given = given
         self._lines: dict[str, list[str]] = {}
 
     def data(self, path: str) -> bytes:
         """Return the bytes of a file; none when it cannot be read."""
+        if path in self._given:
+            return self._given[path]
         file = self._files.get(path)
         try:
             return file.read_bytes() if file is not None else b""

@@ -28,7 +28,9 @@ class FakeAnalysis:
     regions: Sequence[RegionReport] = ()
     captured_functions: int = 0
     unresolved_calls: int = 0
+    unfinished: int = 0
     problems: Sequence[Problem] = ()
+    unneeded: Sequence[Problem] = ()
     crash: Exception | None = None
 
     def __call__(

@@ -20,7 +20,7 @@ from graphlint.config import Config
 from graphlint.engine import check
 from graphlint.finding import Confidence, Finding, Level
 from graphlint.regions import RegionReport
-from graphlint.report import CheckResult, report_of
+from graphlint.report import CheckResult, Summary, report_of
 
 Program = str | dict[str, str]
 
@@ -61,6 +61,11 @@ def check_marked_rules(program: Program, **options: Any) -> None:
 def regions(program: Program, **options: Any) -> list[RegionReport]:
     """The capture regions of a program, with what they reach and what could not be followed."""
     return list(_check(program, options).regions)
+
+
+def summary(program: Program, **options: Any) -> Summary:
+    """How much of a program was looked at."""
+    return _check(program, options).summary
 
 
 def captured(program: Program, **options: Any) -> set[str]:

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 import graphlint
+from graphlint.cli import cli
 from graphlint.facts.cache import FactsCache
 from graphlint.facts.project import Project
 from graphlint.finding import Confidence, Hop, Level
@@ -60,10 +62,18 @@ def test_an_unparsable_file_is_said_once(run: Run, analysis: FakeAnalysis) -> No
     analysis.problems = [Problem("a.py", "cannot be parsed", 3, is_source=True)]
     shown = run("check", "-q")
     assert (shown.exit_code, shown.stderr) == (2, "")
-    assert "a.py:3:1: CG900 [unreadable-source] cannot be parsed" in shown.stdout
+    assert "a.py:3:1: error: CG900 [unreadable-source] cannot be parsed" in shown.stdout
     ignored = run("check", "-q", "--ignore", "CG900")
     assert (ignored.exit_code, ignored.stdout) == (2, "")
     assert ignored.stderr == "graphlint: a.py:3: cannot be parsed\n"
+
+
+def test_a_broken_file_that_nothing_needs_is_said_and_not_counted(run: Run, analysis: FakeAnalysis) -> None:
+    analysis.unneeded = [Problem("a.py", "syntax error: invalid syntax", 3, is_source=True)]
+    result = run("check")
+    assert (result.exit_code, result.stdout.splitlines()[0][:11]) == (0, "No findings")
+    assert "graphlint: a.py:3: syntax error: invalid syntax (not counted: " in result.stderr
+    assert "a.py" not in run("check", "--quiet").stderr
 
 
 def test_a_crash_of_the_analysis_is_a_message(run: Run, analysis: FakeAnalysis) -> None:
@@ -101,6 +111,8 @@ def test_an_interrupted_command_is_neither_clean_nor_a_finding(
         (["check", "--config", "absent.toml"], "absent.toml: cannot be read"),
         (["check", "--output-format", "xml"], "Invalid value for '--output-format'"),
         (["check", "--frobnicate"], "No such option"),
+        (["check", "--stdin-filename", "a.py"], "--stdin-filename: `-` is not among the paths"),
+        (["check", "-", "--stdin-filename", "a.txt"], "a.txt is not the name of a Python file"),
         (["chekc"], "No such command"),
         (["explain", "CG931"], "unknown rule `CG931`; did you mean"),
         (["explain", "CG10"], "unknown rule `CG10`; name a single one, CG101 to CG103"),
@@ -219,6 +231,18 @@ def test_explain_prints_the_page(run: Run, name: str) -> None:
     assert run("explain", name).stdout == page
 
 
+def test_explain_names_the_code_where_the_tests_have_their_marks(run: Run) -> None:
+    shown = run("explain", "CG804").stdout.splitlines()
+    assert [line.strip() for line in shown if "opt.step()" in line] == ["opt.step()  # CG804", "opt.step()"]
+
+
+def test_explain_lays_the_page_out_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = run("explain", "CG804").stdout
+    assert "\x1b[" in shown
+    assert not {"## What it does", "```python"} & {line.strip() for line in shown.splitlines()}
+
+
 def test_clean_removes_the_cache_of_the_project_only(run: Run, project: Path) -> None:
     (project / "pyproject.toml").touch()
     (project / "pkg").mkdir()
@@ -275,3 +299,49 @@ def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True)
     assert result.stderr == b""
+
+
+READS = "import torch\n\n\ndef longest(lengths):\n    return lengths.max(){}\n"
+CAPTURES = """
+import torch
+
+from model import longest
+
+
+def record():
+    lengths = torch.ones(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = longest(lengths)
+    return graph, lengths, out
+"""
+
+
+def checked(project: Path, text: str, *arguments: str) -> Result:
+    options = ["check", "--no-cache", "--isolated", "--output-format", "concise", *arguments]
+    (project / "runner.py").write_text(CAPTURES, encoding="utf-8")
+    return CliRunner().invoke(cli, options, input=text)
+
+
+def test_standard_input_stands_in_for_a_file(project: Path) -> None:
+    (project / "model.py").write_text(READS.format(""), encoding="utf-8")
+    result = checked(project, READS.format(".item()"), "-", ".", "--stdin-filename", "model.py")
+    assert (result.exit_code, result.stdout.split()[:2]) == (1, ["model.py:5:12:", "CG302"])
+    (project / "model.py").write_text(READS.format(".item()"), encoding="utf-8")
+    assert checked(project, READS.format(""), "-", ".", "--stdin-filename", "model.py").exit_code == 0
+
+
+def test_standard_input_needs_no_file_and_no_name(project: Path) -> None:
+    unsaved = checked(project, READS.format(".item()"), "-", ".", "--stdin-filename", "model.py")
+    assert (unsaved.exit_code, unsaved.stdout.split()[:2]) == (1, ["model.py:5:12:", "CG302"])
+    alone = checked(project, "x = (\n", "-")
+    assert (alone.exit_code, alone.stdout) == (2, "stdin.py:1:5: CG900 syntax error: '(' was never closed\n")
+    assert sorted(each.name for each in project.iterdir()) == ["runner.py"]
+
+
+def test_a_broken_file_that_nothing_needs_is_found_in_a_small_project(project: Path) -> None:
+    (project / "model.py").write_text(READS.format(""), encoding="utf-8")
+    (project / "broken.py").write_text("def f(:\n", encoding="utf-8")
+    result = checked(project, "", ".")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("graphlint: broken.py: syntax error: ")

@@ -69,6 +69,21 @@ def test_a_tie_is_ignored() -> None:
     assert not config.is_enabled("CG901")
 
 
+@pytest.mark.parametrize(
+    ("path", "codes"),
+    [
+        ("tests/deep/a.py", ("CG4", "CG901")),
+        ("tools/run.py", ("CG901",)),
+        ("model.py", ()),
+        ("../tests/a.py", ()),
+    ],
+)
+def test_what_files_are_spared(project: Path, path: str, codes: tuple[str, ...]) -> None:
+    table = {"per-file-ignores": {"tests/": ["CG4"], "t*/**/*.py": ["unused-suppression"]}}
+    config = config_from(table, write(project / "inner", ""))
+    assert config.ignored_in(str((project / "inner" / path).resolve())) == codes
+
+
 def test_an_empty_select_selects_nothing() -> None:
     assert not config_from({"select": []}, Path("pyproject.toml")).is_enabled("CG901")
 
@@ -92,6 +107,9 @@ def test_the_command_line_replaces_select_and_adds_to_ignore() -> None:
         ({"select": "CG901"}, "`select` must be a list of strings, not a string"),
         ({"exclude": [1]}, "`exclude` must hold strings only, not a number"),
         ({"ignore": True}, "`ignore` must be a list of strings, not a boolean"),
+        ({"per-file-ignores": ["CG4"]}, "`per-file-ignores` must be a table, not a list"),
+        ({"per-file-ignores": {"a.py": "CG4"}}, "`per-file-ignores.a.py` must be a list of strings"),
+        ({"per-file-ignores": {"a.py": ["CG999"]}}, "`per-file-ignores.a.py`: unknown rule `CG999`"),
         ({"captured": ["decode"]}, "`captured` entry `decode` is not of the form"),
         ({"captured": ["pkg.model:"]}, "is not of the form `pkg.module:Class.method`"),
         ({"guards": ["is capturing"]}, "`guards` entry `is capturing` is not of the form"),

@@ -160,3 +160,14 @@ def test_the_result_does_not_depend_on_the_order_of_raw_findings(
     first = check(project, analysis)
     analysis.findings = raw[::-1]
     assert check(project, analysis).findings == first.findings
+
+
+def test_a_rule_is_off_in_some_files_and_its_suppressions_there_are_not_judged(
+    project: Path, analysis: FakeAnalysis
+) -> None:
+    for name in ("a.py", "b.py"):
+        (project / name).write_text("x = 1  # graphlint: ignore[CG302]\n", encoding="utf-8")
+    analysis.findings = [finding("a.py", 2, code="CG302"), finding("b.py", 2, code="CG302")]
+    config = Config(root=project, per_file_ignores=(("a.py", ("CG3",)),))
+    result = graphlint.engine.check([project], config, use_cache=False)
+    assert codes(result) == [("b.py", 1, "CG901"), ("b.py", 2, "CG302")]

@@ -14,7 +14,6 @@ from graphlint.formats import FORMATS, format_named
 from graphlint.formats.style import Style, wants_color
 from graphlint.problem import Problem
 from graphlint.report import Report, Summary
-from graphlint.rules.rule import HAZARDS
 from graphlint.sources import Sources
 from tests.conftest import finding
 
@@ -40,7 +39,7 @@ def test_text_shows_the_place_the_chain_and_the_way_on(tmp_path: Path) -> None:
     message = "`.item()` waits for the device"
     shown = finding(line=2, column=9, end=(2, 23), message=message, chain=CHAIN, help="keep it on the device")
     assert render("text", [shown], tmp_path) == (
-        "a.py:2:9: CG901 [unused-suppression] `.item()` waits for the device\n"
+        "a.py:2:9: error: CG901 [unused-suppression] `.item()` waits for the device\n"
         "  |\n"
         "2 |     n = x.sum().item()\n"
         "  |         ^^^^^^^^^^^^^^\n"
@@ -51,6 +50,18 @@ def test_text_shows_the_place_the_chain_and_the_way_on(tmp_path: Path) -> None:
         "\n"
         "1 finding: 1 error (1,204 files, 1 capture region, 12 captured functions, 0 unresolved calls)\n"
     )
+
+
+def test_text_says_how_bad_and_how_sure() -> None:
+    shown = [finding(level=Level.WARNING), finding(line=2, confidence=Confidence.LIKELY)]
+    headers = [line for line in render("text", shown).splitlines() if line.startswith("a.py")]
+    assert [line.split(": ")[1] for line in headers] == ["warning", "likely error"]
+
+
+def test_text_says_that_a_function_was_too_large() -> None:
+    report = Report((), (), Summary(1, 1, 0, 0, 2), Sources({}), 0)
+    closing = "".join(format_named("text")(report, Style())).splitlines()[-1]
+    assert closing == "Too large to follow to the end: 2 functions, in graphlint regions"
 
 
 def test_text_says_where_the_unresolved_calls_are_listed() -> None:
@@ -149,49 +160,7 @@ def test_concise_is_one_line_a_finding() -> None:
     )
 
 
-PLACE = {"path": {"type": "string"}, "line": {"type": "integer", "minimum": 1}}
-HOP = {**PLACE, "function": {"type": "string"}}
-NATURAL = {"type": "integer", "minimum": 1}
-
-
-def closed(properties: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-SCHEMA = closed(
-    {
-        "version": {"const": 1},
-        "findings": {
-            "type": "array",
-            "items": closed(
-                {
-                    **PLACE,
-                    "column": NATURAL,
-                    "end_line": NATURAL,
-                    "end_column": NATURAL,
-                    "code": {"pattern": r"^CG\d{3}$"},
-                    "name": {"type": "string"},
-                    "hazard": {"enum": list(HAZARDS)},
-                    "level": {"enum": ["error", "warning", "note"]},
-                    "confidence": {"enum": ["definite", "likely", "possible"]},
-                    "message": {"type": "string"},
-                    "chain": {"type": "array", "items": closed(dict(HOP))},
-                }
-            ),
-        },
-        "summary": closed(
-            {
-                name: {"type": "integer"}
-                for name in ("files", "regions", "captured_functions", "unresolved_calls")
-            }
-        ),
-    }
-)
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs/schema/check.json").read_text(encoding="utf-8"))
 
 
 def test_json_follows_its_schema() -> None:
@@ -203,6 +172,14 @@ def test_json_follows_its_schema() -> None:
         "function": "Runner.capture",
     }
     assert document["summary"]["files"] == 1204
+    assert document["incomplete"] is False
+
+
+def test_json_says_what_to_do_and_whether_something_was_left_out() -> None:
+    problems = [Problem("a.py", "cannot be read")]
+    document = json.loads(render("json", [finding(help="keep it on the device")], problems=problems))
+    assert document["findings"][0]["help"] == "keep it on the device"
+    assert document["incomplete"] is True
 
 
 def test_json_without_findings_is_a_document_too() -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from graphlint.cli import cli
+from graphlint.rules.rule import HAZARDS
 from tests.programs import with_region
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "schema"
@@ -26,3 +27,8 @@ def test_documents_follow_their_schema(command: str, program: str, project: Path
     assert bool(document.get("findings") or document.get("regions")) is (
         program == PROGRAM or (command == "check" and bool(program))
     )
+
+
+def test_the_schema_knows_every_hazard() -> None:
+    schema = json.loads((SCHEMAS / "check.json").read_text(encoding="utf-8"))
+    assert schema["properties"]["findings"]["items"]["properties"]["hazard"]["enum"] == list(HAZARDS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Finding
 from graphlint.problem import Problem
-from graphlint.regions import RegionReport
+from graphlint.regions import NOT_RUN_TO_ITS_END, RegionReport, Unresolved
 
 if TYPE_CHECKING:
     from graphlint.analysis.units import UnitResult
@@ -30,7 +31,20 @@ class Analysis:
 
     @property
     def unresolved_calls(self) -> int:
-        return len({(u.path, u.line, u.text) for region in self.regions for u in region.unresolved})
+        return len(_places(self._notes(unfinished=False)))
+
+    @property
+    def unfinished(self) -> int:
+        """How many functions were not run to their end."""
+        return len(_places(self._notes(unfinished=True)))
+
+    def _notes(self, *, unfinished: bool) -> Iterator[Unresolved]:
+        notes = (note for region in self.regions for note in region.unresolved)
+        return (note for note in notes if (note.reason == NOT_RUN_TO_ITS_END) is unfinished)
+
+
+def _places(notes: Iterator[Unresolved]) -> set[tuple[str, int, str]]:
+    return {(note.path, note.line, note.text) for note in notes}
 
 
 def analyse(

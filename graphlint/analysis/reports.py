@@ -12,7 +12,14 @@ from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.roots import Root, text_of
 from graphlint.analysis.values import tensors_in
-from graphlint.regions import CallSite, CapturedFunction, LeftBehind, RegionReport, Unresolved
+from graphlint.regions import (
+    NOT_RUN_TO_ITS_END,
+    CallSite,
+    CapturedFunction,
+    LeftBehind,
+    RegionReport,
+    Unresolved,
+)
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -66,7 +73,7 @@ def unfinished(m: Machine, root: Root) -> list[Capture]:
     A root that captures and did not come so far stands for a region of its own.
     """
     place = Place(root.module, root.node, root.qualname)
-    note = graphs.Unresolved(place, root.qualname, "not run to its end: the budget of this root is spent")
+    note = graphs.Unresolved(place, root.qualname, NOT_RUN_TO_ITS_END)
     if not (m.finished or m.captures) and text_of(root.node).captures:
         m.finished.append(Capture("not run to its end", place, (), None))
     for capture in [*m.finished, *m.captures]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from graphlint.commands.options import load, project_options, tell, write
+from graphlint.commands.options import Trouble, load, project_options, tell, write
 from graphlint.finding import Confidence, Level
 from graphlint.formats import FORMATS, format_named
 
 if TYPE_CHECKING:
+    from graphlint.problem import Problem
     from graphlint.report import Report
 
 SOURCE_CODE = "CG900"
+STDIN = Path("-")
 
 
 @click.command(short_help="Find CUDA-graph capture hazards and print them.")
@@ -44,6 +47,12 @@ SOURCE_CODE = "CG900"
     show_default=True,
     help="The least confidence to show.",
 )
+@click.option(
+    "--stdin-filename",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where the text that `-` reads stands, or would stand.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
 @click.option("-q", "--quiet", is_flag=True, help="Print findings only.")
 @click.pass_context
@@ -59,12 +68,14 @@ def check(
     ignore: tuple[str, ...],
     level: str,
     confidence: str,
+    stdin_filename: Path | None,
     exit_zero: bool,
     quiet: bool,
 ) -> None:
     """Find CUDA-graph capture hazards in the program that PATHS hold (default: the current folder).
 
-    Give it the whole project: a hazard in one file is often made by a line in another.
+    Give it the whole project: a hazard in one file is often made by a line in another. `-` among the paths
+    is the text on standard input, which stands in for the file that --stdin-filename names.
 
     Exit code: 0 for no findings, 1 for findings, 2 for wrong usage or when something could not be read or
     done; the rest is checked all the same.
@@ -73,12 +84,36 @@ def check(
     from graphlint.formats.style import tty_style
     from graphlint.report import report_of
 
-    config = load(paths, config_file, isolated, select, ignore)
-    result = engine.check(paths or (Path(),), config, use_cache=not no_cache, jobs=jobs)
+    given = _given(paths, stdin_filename)
+    places = tuple(path for path in paths if path != STDIN)
+    config = load(places or _place_of(given), config_file, isolated, select, ignore)
+    checked = places or (() if given else (Path(),))
+    result = engine.check(checked, config, use_cache=not no_cache, jobs=jobs, given=given)
     report = report_of(result, Level(level), Confidence(confidence))
     write(format_named(output_format)(report, tty_style(is_terminal=sys.stdout.isatty(), quiet=quiet)))
     _tell_the_rest(report, quiet)
+    if not quiet:
+        tell(_unneeded(problem) for problem in result.unneeded)
     context.exit(0 if exit_zero and report.exit_code == 1 else report.exit_code)
+
+
+def _given(paths: tuple[Path, ...], name: Path | None) -> tuple[Path, bytes] | None:
+    """The file that standard input stands in for, and its text. Raises Trouble."""
+    if STDIN not in paths:
+        if name is not None:
+            raise Trouble("--stdin-filename: `-` is not among the paths")
+        return None
+    if name is not None and name.suffix != ".py":
+        raise Trouble(f"--stdin-filename: {name} is not the name of a Python file")
+    return name or Path("stdin.py"), sys.stdin.buffer.read()
+
+
+def _place_of(given: tuple[Path, bytes] | None) -> tuple[Path, ...]:
+    return (given[0],) if given else ()
+
+
+def _unneeded(problem: Problem) -> Problem:
+    return replace(problem, reason=f"{problem.reason} (not counted: nothing captured needs this file)")
 
 
 def _tell_the_rest(report: Report, quiet: bool) -> None:

@@ -6,9 +6,10 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphlint.facts.scan import NOTHING, FileScan, scan
@@ -17,6 +18,7 @@ from graphlint.facts.source import Unreadable
 if TYPE_CHECKING:
     from graphlint.facts.cache import FactsCache
 
+NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 LARGEST_FILE = 20_000_000
 _BYTES_PER_JOB = 8_000_000  # below this much for each, a worker's start costs more than it saves
 
@@ -63,15 +65,22 @@ def digest_of(data: bytes) -> bytes:
 
 
 def take(
-    paths: Sequence[str], cache: FactsCache | None = None, jobs: int | None = None
+    paths: Sequence[str],
+    cache: FactsCache | None = None,
+    jobs: int | None = None,
+    given: Mapping[str, bytes] = NO_FILES,
 ) -> dict[str, Scanned]:
     """The scan of every path, in the order given; the same for any number of jobs.
 
-    Without `jobs` the number is chosen by how many bytes the cache leaves to be scanned.
+    Without `jobs` the number is chosen by how many bytes the cache leaves to be scanned. What is `given` for
+    a path stands in for what is on the disk, and is not cached.
     """
     done: dict[str, Scanned] = dict.fromkeys(paths, _PENDING)
     statuses: dict[str, os.stat_result] = {}
     for path in paths:
+        if path in given:
+            done[path] = Scanned(scan(given[path]), digest_of(given[path]))
+            continue
         try:
             statuses[path] = os.stat(path)
         except (OSError, ValueError) as error:

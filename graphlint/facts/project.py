@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,8 @@ class Problem:
     path: Path
     display: str
     reason: str
+    line: int = 1
+    column: int = 1
 
 
 class Project:
@@ -33,6 +35,7 @@ class Project:
 
     `named` are the files that the user named: they are parsed even when nothing marks or demands them,
     so that their problems are said. Every other file is scanned only, until something asks for it.
+    `given` holds texts by absolute path that stand in for what is on the disk.
     All answers are in path order and do not depend on `jobs`, on the cache or on the order of `files`.
     """
 
@@ -44,12 +47,14 @@ class Project:
         named: Collection[Path] = (),
         cache: FactsCache | None = None,
         jobs: int | None = None,
+        given: Mapping[str, bytes] = inventory.NO_FILES,
     ) -> None:
         self._cwd = os.path.abspath(cwd or Path.cwd())
         listed = {self._absolute(path) for path in (*files, *named)}
         self._paths = sorted((path for path in listed if path.endswith(".py")), key=_path_order)
         self._named = sorted({self._absolute(path) for path in named}, key=_path_order)
-        self._scanned = inventory.take(self._paths, cache, jobs)
+        self._given = given
+        self._scanned = inventory.take(self._paths, cache, jobs, given)
         self._index = ModuleIndex(self._paths)
         self._modules: dict[str, ModuleFile | None] = {}
         self._problems: dict[str, Problem] = {}
@@ -80,6 +85,18 @@ class Project:
         self._parse_all(self._named)
         return [self._problems[path] for path in sorted(self._problems, key=_path_order)]
 
+    def broken_unread(self, most_bytes: int) -> list[Problem]:
+        """The files that nobody asked for and that are no Python either, in path order.
+
+        Looking costs a parse of each, so a project with more than `most_bytes` in such files has no answer.
+        """
+        unread = [path for path in self._paths if path not in self._modules]
+        if sum(map(_size, unread)) > most_bytes:
+            return []
+        before = set(self._problems)
+        self._parse_all(unread)
+        return [self._problems.pop(path) for path in unread if path in self._problems.keys() - before]
+
     def display(self, path: Path | str) -> str:
         """A path as shown to users: with forward slashes, relative to the working folder when below it."""
         whole = self._absolute(path)
@@ -105,9 +122,10 @@ class Project:
 
     def _parse(self, path: str) -> ModuleFile | None:
         try:
-            source = parse(Path(path), inventory.read(path))
+            source = parse(Path(path), self._read(path))
         except Unreadable as error:
-            self._problems[path] = Problem(Path(path), self.display(path), error.reason)
+            place = (error.line, error.column)
+            self._problems[path] = Problem(Path(path), self.display(path), error.reason, *place)
             return None
         is_package = os.path.basename(path) == "__init__.py"
         name = self._index.name_of(path)
@@ -142,7 +160,7 @@ class Project:
         if os.path.basename(path) == "__init__.py":
             return any(each.startswith(folder) for each in found)
         self._trace.files.add(path)
-        return b"import *" in _bytes_or_nothing(path)
+        return b"import *" in self._bytes_or_nothing(path)
 
     def submodule(self, dotted: str, name: str, importer: ModuleFile | None = None) -> ModuleFile | None:
         """The module `name` inside the package `dotted`, as in `from dotted import name`."""
@@ -212,7 +230,7 @@ class Project:
         """Whether a package is part of the project, or any file imports it."""
         if self._index.find(package, ""):
             return True
-        return any(imports_package(_bytes_or_nothing(path), package) for path in self._paths)
+        return any(imports_package(self._bytes_or_nothing(path), package) for path in self._paths)
 
     # --- what has been asked ------------------------------------------------------------------------
 
@@ -237,7 +255,7 @@ class Project:
         answers, (kind, name) = self._answers, search
         if (search, path) not in answers:
             if path not in self._single:
-                self._single[path] = Mentions([_bytes_or_nothing(path)])
+                self._single[path] = Mentions([self._bytes_or_nothing(path)])
                 self._single[path].build_index()
             one = self._single[path]
             found = bool(one.of(name))
@@ -254,19 +272,28 @@ class Project:
 
     @cached_property
     def _mentions(self) -> Mentions:
-        return Mentions(map(_bytes_or_nothing, self._paths))
+        return Mentions(map(self._bytes_or_nothing, self._paths))
+
+    def _read(self, path: str) -> bytes:
+        return self._given[path] if path in self._given else inventory.read(path)
+
+    def _bytes_or_nothing(self, path: str) -> bytes:
+        try:
+            return self._read(path)
+        except Unreadable:
+            return b""
 
 
 _TEXT_SEARCHES = {"derives": derives, "fills": fills}
 _SCANNED = frozenset({"defines", "writes"})
 
 
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
 def _path_order(path: str) -> list[str]:
     return path.split(os.sep)
-
-
-def _bytes_or_nothing(path: str) -> bytes:
-    try:
-        return inventory.read(path)
-    except Unreadable:
-        return b""

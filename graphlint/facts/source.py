@@ -23,12 +23,17 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Unreadable(Exception):
-    """A file that cannot be read as Python: `reason` says why, in words fit for the user."""
+    """A file that cannot be read as Python: `reason` says why, in words fit for the user.
 
-    def __init__(self, path: Path, reason: str) -> None:
+    `line` and `column` count from 1, in characters; both are 1 for what concerns the file as a whole.
+    """
+
+    def __init__(self, path: Path, reason: str, line: int = 1, column: int = 1) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+        self.line = line
+        self.column = column
 
 
 @dataclass(slots=True)
@@ -139,6 +144,7 @@ def _of_bounded_depth(tree: ast.Module) -> ast.Module:
 
 
 def _tree(path: Path, text: str) -> ast.Module:
+    line = column = 1
     try:
         with warnings.catch_warnings(), _no_collection():
             warnings.simplefilter("ignore")
@@ -146,10 +152,11 @@ def _tree(path: Path, text: str) -> ast.Module:
     except (RecursionError, MemoryError):
         reason = "nested too deeply"
     except SyntaxError as error:
-        reason = f"syntax error at line {error.lineno}: {error.msg}"
+        reason = f"syntax error: {error.msg}"
+        line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
         if "too many nested" in error.msg or "too complex" in error.msg:
             reason = "nested too deeply"
     except ValueError as error:
         reason = f"syntax error: {error}"
     # Raised outside the handlers: the traceback of a deep failure would keep its frames alive.
-    raise Unreadable(path, reason)
+    raise Unreadable(path, reason, line, column)

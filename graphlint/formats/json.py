@@ -17,6 +17,7 @@ def render(report: Report, style: Style) -> Iterator[str]:
     """Yield the document; lines and columns count from 1, in characters."""
     document = {
         "version": VERSION,
+        "incomplete": bool(report.problems),
         "findings": [_finding(finding) for finding in report.findings],
         "summary": asdict(report.summary),
     }
@@ -36,6 +37,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "level": finding.level.value,
         "confidence": finding.confidence.value,
         "message": finding.message,
+        "help": finding.help,
         "chain": [hop_document(hop) for hop in finding.chain],
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from graphlint.finding import Finding, Level, Span
+from graphlint.finding import Confidence, Finding, Level, Span
 from graphlint.formats.style import Style, count, printable, width
 from graphlint.report import Report
 
@@ -26,8 +26,14 @@ def render(report: Report, style: Style) -> Iterator[str]:
 
 def _header(finding: Finding, style: Style) -> str:
     place = printable(f"{finding.path}:{finding.span.line}:{finding.span.column}")
-    code = style.paint(finding.code, COLORS[finding.level])
-    return f"{style.paint(place, 'bold')}: {code} [{finding.name}] {printable(finding.message)}"
+    judged = style.paint(f"{_judgement(finding)}: {finding.code}", COLORS[finding.level])
+    return f"{style.paint(place, 'bold')}: {judged} [{finding.name}] {printable(finding.message)}"
+
+
+def _judgement(finding: Finding) -> str:
+    """How bad, and how sure where it is not certain: `error`, `likely warning`."""
+    sure = finding.confidence is Confidence.DEFINITE
+    return finding.level.value if sure else f"{finding.confidence.value} {finding.level.value}"
 
 
 def _excerpt(finding: Finding, lines: list[str], style: Style) -> Iterator[str]:
@@ -86,6 +92,8 @@ def _closing(report: Report) -> Iterator[str]:
     )
     hidden = f"; {report.hidden} more below the shown level or confidence" if report.hidden else ""
     yield f"{_found(report)}{hidden} ({looked_at})"
+    if summary.unfinished:
+        yield f"Too large to follow to the end: {count(summary.unfinished, 'function')}, in graphlint regions"
     if summary.unresolved_calls:
         yield "For the unresolved calls: graphlint regions"
     if report.problems:

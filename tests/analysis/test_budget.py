@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphlint.analysis import units
-from tests.programs import regions
+from tests.programs import regions, summary
 
 PROGRAM = """
 import torch
@@ -25,7 +25,10 @@ def test_a_spent_budget_is_an_unresolved_entry(steps: int, monkeypatch: pytest.M
     monkeypatch.setattr(units, "STEPS", steps)
     reasons = [each.reason for region in regions(PROGRAM) for each in region.unresolved]
     assert any("budget" in reason for reason in reasons)
+    counted = summary(PROGRAM)
+    assert (counted.unfinished, counted.unresolved_calls) == (1, 0)
 
 
 def test_a_root_that_comes_to_its_end_has_none() -> None:
     assert [each for region in regions(PROGRAM) for each in region.unresolved] == []
+    assert summary(PROGRAM).unfinished == 0

@@ -72,8 +72,10 @@ class TestEncodings:
 
 
 class TestFailures:
-    def test_a_syntax_error_names_its_line(self) -> None:
-        assert why_unreadable(b"x = 1\n\ndef (:\n").startswith("syntax error at line 3: ")
+    def test_a_syntax_error_has_its_place_in_characters(self) -> None:
+        with pytest.raises(Unreadable, match="syntax error: ") as raised:
+            source("x = 1\n\ny = 'äöü' +)\n".encode())
+        assert (raised.value.line, raised.value.column) == (3, 12)
 
     def test_a_nul_byte_is_named(self) -> None:
         assert why_unreadable(b"x = 1\0") == "contains a NUL byte"
