@@ -28,10 +28,11 @@ class ReplacedWeight(Rule):
         for changed in event.changed:
             if is_parameter(changed.read.value):
                 yield from self._rebound(changed)
-        for storage, place in event.recorded.storages.items():
-            if storage.replaced is not None and storage.replaced_at >= event.recorded.clock:
-                message = f"{_what(storage.replaced)} new storage, but the graph reads the captured one"
-                yield Report(storage.replaced, message, chain=(place.hop, storage.replaced.hop), help=HELP)
+        for storage, read_at in event.recorded.storages.items():
+            for place, time in storage.replaced.values():
+                if time >= event.recorded.clock:
+                    message = f"{_what(place)} new storage, but the graph reads the captured one"
+                    yield Report(place, message, chain=(read_at.hop, place.hop), help=HELP)
 
     def _rebound(self, changed: Changed) -> Iterator[Report]:
         read = changed.read

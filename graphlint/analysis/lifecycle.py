@@ -128,8 +128,9 @@ def _unwrapped(value: Value) -> Function | None:
 
 
 def _use_result(m: Machine, result: Value, frame: Frame, node: ast.AST, depth: int = 2) -> None:
-    """Go on with what a root returned: call closures twice, step objects that replay."""
+    """Go on with what a root returned: call closures twice, run generators, step objects that replay."""
     for part in alternatives(result):
+        _drive(m, part)
         if isinstance(part, Function) and part.env is not None:
             for _ in range(2):
                 m.step += 1
@@ -305,9 +306,14 @@ def _call(
         m.replaying.setdefault(owner.serial, set()).add(name)
     if len(m.captures) > opened:
         _close_captures(m, owner, opened, frame, place)
+    _drive(m, result)
+    return result
+
+
+def _drive(m: Machine, result: Value) -> None:
+    """Run what a generator that nobody consumes would do for its consumer."""
     if isinstance(result, Obj) and result.cls == "generator" and generators.is_project(result):
         generators.drive(m, result, lambda item: Unknown("sent"))
-    return result
 
 
 def _close_captures(m: Machine, owner: Obj, opened: int, frame: Frame, place: Place) -> None:

@@ -131,7 +131,7 @@ def note_kept(m: Machine, value: Value, place: Place | None) -> None:
 def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place) -> None:
     if name == "data" and isinstance(value, (Tensor, Unknown)):
         if not (isinstance(value, Tensor) and value.storage is owner.storage):
-            owner.storage.replaced, owner.storage.replaced_at = place, m.clock
+            owner.storage.replaced[place.key] = (place, m.clock)
             m.emit(Called(place=place, what="set-data", target=owner, arguments=(value,)))
             library.note_replaced(m, owner, place)
     elif name == "grad":

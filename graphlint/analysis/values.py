@@ -121,8 +121,8 @@ class Host(Value):
 class Storage:
     """A block of memory, told apart by where and when it was made.
 
-    `graph` is the graph in whose capture it was allocated; `replaced` is the place where the
-    program swapped the memory behind a tensor that keeps its name (`p.data = t`).
+    `graph` is the graph in whose capture it was allocated; `replaced` holds the places where the
+    program swapped the memory behind a tensor that keeps its name (`p.data = t`), each with its latest time.
     """
 
     __slots__ = (
@@ -131,7 +131,6 @@ class Storage:
         "graph",
         "owner",
         "replaced",
-        "replaced_at",
         "serial",
         "site",
         "stream",
@@ -143,8 +142,7 @@ class Storage:
         self.graph = graph
         self.changing = False
         self.owner = ""
-        self.replaced: Place | None = None
-        self.replaced_at = 0
+        self.replaced: dict[object, tuple[Place, int]] = {}
         self.stream: Obj | None = None
         self.serial = next(_serial)
 

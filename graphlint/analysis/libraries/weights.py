@@ -43,7 +43,7 @@ NORMS = (
 def replace(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
     """The tensors keep their names and get other memory at `place`."""
     for tensor in tensors:
-        tensor.storage.replaced, tensor.storage.replaced_at = place, m.clock
+        tensor.storage.replaced[place.key] = (place, m.clock)
 
 
 @model(*[f"torch.nn.Module.{name}" for name in module_names.CASTS])
