@@ -565,16 +565,30 @@ def destination(last: str, arguments: list[Value], keywords: dict[str, Value]) -
 # ------------------------------------------------------------------------------------------------ building
 
 
-def build() -> dict[str, dict[str, Any]]:
-    """The merged table without evidence."""
+def tables() -> list[dict[str, Any]]:
+    """The hand-written tables and what a run on the CPU showed, which comes first: it is overruled."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
+    paths = sorted(TABLES.glob("*.toml"), key=lambda p: (p.name != "results.toml", p.name))
+    return [tomllib.loads(path.read_text("utf-8")) for path in paths]
+
+
+def shared() -> dict[str, Any]:
+    """What the tables say of whole libraries: their arrays, and which names and devices are look-alikes."""
+    made: dict[str, Any] = {"libraries": {}, "look_alikes": {}, "devices": []}
+    for data in tables():
+        made["libraries"].update(data.get("library", {}))
+        made["look_alikes"].update(data.get("look_alike", {}))
+        made["devices"] += data.get("devices", [])
+    return made
+
+
+def build() -> dict[str, dict[str, Any]]:
+    """The merged table without evidence."""
     table: dict[str, dict[str, Any]] = {}
-    # What a person wrote goes over what a run on the CPU showed.
-    for path in sorted(TABLES.glob("*.toml"), key=lambda p: (p.name != "results.toml", p.name)):
-        data = tomllib.loads(path.read_text("utf-8"))
+    for data in tables():
         for group in data.get("effect", ()):
             for name in group["operations"]:
                 effect = {key: value for key, value in group.items() if key != "operations"}
@@ -598,6 +612,7 @@ def install(table: dict[str, dict[str, Any]]) -> None:
     """Let `rules.operations` answer from this table."""
     model.lookup.cache_clear()
     model._raw = lambda: table  # type: ignore[assignment]
+    model._file = shared  # type: ignore[assignment]
 
 
 def readings() -> Iterator[tuple[Row, list[tuple[str, model.Effect]], list[str]]]:
@@ -661,7 +676,8 @@ def owner_of(name: str, table: dict[str, dict[str, Any]]) -> str:
 
 def dump(table: dict[str, dict[str, Any]]) -> str:
     lines = [f"{json.dumps(name)}: {json.dumps(raw)}" for name, raw in table.items()]
-    return f'{{"measured": {json.dumps(HEADER)},\n"operations": {{\n' + ",\n".join(lines) + "\n}}\n"
+    head = "".join(f"{json.dumps(name)}: {json.dumps(part)},\n" for name, part in shared().items())
+    return f'{{"measured": {json.dumps(HEADER)},\n{head}"operations": {{\n' + ",\n".join(lines) + "\n}}\n"
 
 
 # ------------------------------------------------------------------------------------------------ results

@@ -10,6 +10,9 @@ from graphlint.rules.rule import Report, Rule
 
 HELP = "begin and end the capture inside `with torch.cuda.stream(torch.cuda.Stream()):`"
 
+# Captures that a call begins on the stream that is current, or on its own.
+BY_HAND = ("capture_begin", "begin_capture")
+
 
 class CaptureOnDefaultStream(Rule):
     code = "CG509"
@@ -22,7 +25,7 @@ class CaptureOnDefaultStream(Rule):
 
     def on(self, event: CaptureStarted) -> Iterator[Report]:
         capture = event.capture
-        if capture is None or capture.kind != "capture_begin" or capture.stream is None:
+        if capture is None or capture.kind not in BY_HAND or capture.stream is None:
             return
         if capture.stream.label == "default" and capture.facts["script"]:
             yield Report(event.place, "a capture cannot begin on the default stream", help=HELP)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in, reached_by
+from graphlint.rules.wording import confidence_of, reached_by
 
 WHAT = {
     "host-check": "reads an error code or a check back to the host",
@@ -30,4 +30,4 @@ class HostCheckInCapture(Rule):
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect in WHAT:
             message = f"{reached_by(event)} {WHAT[event.effect]}"
-            yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+            yield Report(event.place, message, confidence_of(event), help=HELP)

@@ -5,6 +5,9 @@ The table is `tables/operations.json`, built by `benchmarks/make_operation_table
 `Tensor.item`, `torch.nn.functional.one_hot`. A method that is also a function shares the function's entry;
 `Tensor.foo_` without an entry of its own is `Tensor.foo` in place.
 
+Other libraries have tables of their own: CuPy, Warp, the CUDA driver. What only spells a call of `torch.cuda`
+otherwise, as `torch.xpu` does, is listed as its look-alike and shares its entry.
+
 Whether an effect happens may depend on the call. The caller says which conditions of `CONDITIONS` hold and
 which arguments were given; `Operation.effect_of` answers with the effect, or None.
 """
@@ -62,6 +65,8 @@ CONDITIONS: Mapping[str, str] = {
     "not-capturable": "the optimizer was built without capturable=True",
     "own-generator": "generator= is given and is not known to be registered with the graph",
     "jagged-layout": "layout=torch.jagged is given",
+    "no-memory-pool": "the memory pools of the library were switched off",
+    "strict-mode": "the capture is not in the relaxed mode",
     "uncaptured-source": "the event or stream waited for has not joined the capture",
 }
 
@@ -130,6 +135,7 @@ class Operation:
     factory: bool = False
     random: bool = False
     warmup: bool = False  # a library handle or workspace is made at the first use
+    on_read: bool = False  # an attribute that does its work when it is read
     evidence: tuple[str, ...] = field(default=(), repr=False)  # rows in which it was captured
 
     @property
@@ -150,6 +156,18 @@ class Operation:
         return isinstance(argument, int) and self.numbers_from is not None and argument >= self.numbers_from
 
 
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library with arrays of its own: the class of them, where they are made, and its namespaces.
+
+    A function of one of the `namespaces` without an entry is a plain operation on arrays.
+    """
+
+    array: str
+    device: str | None = None
+    namespaces: tuple[str, ...] = ()
+
+
 _TABLE = Path(__file__).parent / "tables" / "operations.json"
 
 # Functions that answer about or change the settings of the process: they make no tensor.
@@ -159,9 +177,48 @@ _TENSOR_NAMESPACES = ("torch", "torch.nn.functional", "torch.linalg", "torch.spe
 
 
 @cache
-def _raw() -> dict[str, dict[str, Any]]:
-    table: dict[str, dict[str, Any]] = json.loads(_TABLE.read_text(encoding="utf-8"))["operations"]
+def _file() -> dict[str, dict[str, Any]]:
+    table: dict[str, dict[str, Any]] = json.loads(_TABLE.read_text(encoding="utf-8"))
     return table
+
+
+@cache
+def _raw() -> dict[str, dict[str, Any]]:
+    return _file()["operations"]
+
+
+@cache
+def libraries() -> Mapping[str, Library]:
+    """The libraries with arrays of their own, by the first part of their dotted names."""
+    return {
+        name: Library(raw["array"], raw.get("device"), tuple(raw.get("namespaces", ())))
+        for name, raw in _file()["libraries"].items()
+    }
+
+
+@cache
+def library_of(name: str) -> str:
+    """The library whose arrays an operation makes; empty for torch."""
+    root = name.partition(".")[0]
+    return root if root in libraries() else ""
+
+
+@cache
+def canonical(name: str) -> str:
+    """The name of the call of `torch.cuda` that this one spells otherwise, else the name itself."""
+    look_alikes = _file()["look_alikes"]
+    head, tail = name, ""
+    while head:
+        if head in look_alikes:
+            return canonical(look_alikes[head] + tail)
+        head, _, last = head.rpartition(".")
+        tail = f".{last}{tail}"
+    return name
+
+
+def devices() -> Collection[str]:
+    """The device types that look like `cuda`."""
+    return _file()["devices"]
 
 
 @cache
@@ -175,6 +232,9 @@ def lookup(name: str) -> Operation | None:
             target = lookup(raw["alias"])
             return target and replace(target, name=name)
         return _operation(name, raw)
+    if (other := canonical(name)) != name:
+        found = lookup(other)
+        return found and replace(found, name=name)
     owner, _, last = name.rpartition(".")
     if owner == "Tensor":
         if f"torch.{last}" in table:
@@ -193,10 +253,10 @@ def lookup(name: str) -> Operation | None:
     return None
 
 
-def method(name: str) -> Operation:
-    """The tensor method of this name; one without an entry returns a new tensor, or is in place."""
-    found = lookup(f"Tensor.{name}")
-    return found or Operation(f"Tensor.{name}", result="inplace" if _in_place(name) else "fresh")
+def method(name: str, of: str = "Tensor") -> Operation:
+    """The method of this name of a class of arrays; one without an entry makes a new one, or is in place."""
+    found = lookup(f"{of}.{name}")
+    return found or Operation(f"{of}.{name}", result="inplace" if _in_place(name) else "fresh")
 
 
 def attribute(name: str) -> Operation | None:
@@ -213,6 +273,9 @@ def function(dotted: str) -> Operation | None:
     owner, _, last = dotted.rpartition(".")
     if last.startswith(_QUESTIONS):
         return None
+    library = libraries().get(library_of(dotted))
+    if library is not None:
+        return Operation(dotted) if owner in library.namespaces and last[:1].islower() else None
     if owner in _TENSOR_NAMESPACES and last[:1].islower() and f"{owner}.{last}" not in _TENSOR_NAMESPACES:
         return Operation(dotted, result="inplace" if _in_place(last) else "fresh")
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphlint.analysis.events import Operation
 from graphlint.analysis.values import Tensor, Unknown, Value, alternatives, tensors_in
 from graphlint.finding import Confidence
+from graphlint.rules import operations
 
 # Syntax that asks for the truth of a value: the answer decides which Python runs.
 CONTROL_FLOW = {
@@ -46,19 +47,28 @@ def confidence_in(operands: tuple[Value, ...]) -> Confidence:
     return Confidence.LIKELY
 
 
+def confidence_of(event: Operation) -> Confidence:
+    """Definite for what no call may do in a capture, else by the operands."""
+    effects = event.entry.effects if event.entry is not None else ()
+    if any(effect.always and effect.kind == event.effect for effect in effects):
+        return Confidence.DEFINITE
+    return confidence_in(event.operands)
+
+
 def reached_by(event: Operation) -> str:
     """The operation as the user wrote it: a method, a function, a builtin or other syntax."""
     if event.how == "call":
-        return f"`{_called(event.name)}()`"
+        read = event.entry is not None and event.entry.on_read
+        return f"`{_called(event.name)}`" if read else f"`{_called(event.name)}()`"
     return CONTROL_FLOW.get(event.how) or SYNTAX.get(event.how) or f"`{event.how}()`"
 
 
 def _called(dotted: str) -> str:
     """The shortest name that says it: `.item` of a tensor, `Event.query` of an object, `torch.unique`."""
     owner, _, name = dotted.rpartition(".")
-    owner = owner.rpartition(".")[2]
-    if owner == "Tensor":
+    if owner == "Tensor" or owner in {library.array for library in operations.libraries().values()}:
         return f".{name}"
+    owner = owner.rpartition(".")[2]
     return f"{owner}.{name}" if owner[:1].isupper() else dotted
 
 

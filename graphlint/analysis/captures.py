@@ -77,7 +77,7 @@ def start(
     capture.depth, capture.clock, capture.step = len(m.frames) - 1, m.clock, m.step
     capture.serial = now()
     capture.facts["conditions"] = len(m.frame.conditions)
-    capture.facts["outer"] = bool(m.captures)
+    capture.facts["outer"] = m.captures[-1] if m.captures else None
     capture.facts["contexts"] = tuple(m.contexts)
     capture.facts["frames"] = tuple(m.frames)
     capture.facts["thread"] = m.running[-1] if m.running else None
@@ -216,6 +216,15 @@ def _remember_filled(m: Machine, capture: Capture) -> None:
     for cell, write in capture.written.items():
         if any(t.storage.graph is capture.graph for t in tensors_in(write.value, 1)):
             m.filled[cell] = capture
+
+
+def replay_on(m: Machine, graph: Obj, place: Place, stream: Obj | None) -> None:
+    """Replay a graph on a stream; on the current one when none is given."""
+    if stream is not None:
+        m.streams.append(stream)
+    replay(m, graph, place)
+    if stream is not None:
+        m.streams.pop()
 
 
 def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> None:

@@ -168,6 +168,18 @@ def _enter_graph(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     return value.fields.get("entered", value), leave
 
 
+def _enter_own_graph(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    """`with graph:` of `torch.accelerator.Graph`: a capture on the current stream."""
+    stream = m.streams[-1] if m.streams else m.default_stream
+    mode = value.fields.get("mode", "global")
+    captures.start(m, "capture_begin", place, value, stream=stream, pool=value.fields.get("pool"), mode=mode)
+
+    def leave() -> None:
+        captures.end(m, place)
+
+    return value, leave
+
+
 def _enter_stream(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     stream = value.fields.get("stream") if value.cls == "torch.cuda.StreamContext" else value
     if not isinstance(stream, Obj):
@@ -232,6 +244,7 @@ def leave_by_hand(value: Obj) -> None:
 
 _LIBRARY: dict[str, Callable[[Machine, Obj, Place], tuple[Value, Exit]]] = {
     "torch.cuda.graph": _enter_graph,
+    "torch.cuda.CUDAGraph": _enter_own_graph,
     "torch.cuda.StreamContext": _enter_stream,
     "torch.cuda.Stream": _enter_stream,
     "contextlib.ExitStack": _enter_stack,

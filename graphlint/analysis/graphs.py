@@ -69,6 +69,7 @@ class Write:
     local: bool = False
     stamp: int = 0
     filling: bool = False  # under a test that found the cell empty
+    times: int | None = 1  # how often the loops of captured code repeat it
 
 
 @dataclass(slots=True)
@@ -88,6 +89,19 @@ class Unresolved:
     place: Place
     text: str
     reason: str
+
+
+# The kinds of captures whose beginning is in the program.
+BEGUN_BY_PROGRAM = frozenset(
+    {
+        "torch.cuda.graph",
+        "capture_begin",
+        "begin_capture",
+        "make_graphed_callables",
+        "warp.ScopedCapture",
+        "warp.capture_begin",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -135,12 +149,24 @@ class Capture:
     first_runs: set[Hop] = field(default_factory=set)
 
     @property
+    def by_program(self) -> bool:
+        """Whether the program begins this capture itself, not a compiler or a declaration."""
+        return not self.compiled and self.kind in BEGUN_BY_PROGRAM
+
+    @property
     def memory(self) -> Value | None:
         """The pool that the graph allocates from: the one it was given, else its own."""
         if not is_none(self.pool):
             return self.pool
         own = self.graph.fields.get("own-pool") if self.graph is not None else None
         return own if isinstance(own, Value) else None
+
+
+def new_graph(place: Place) -> Obj:
+    """A graph that nothing has been captured into yet."""
+    made = Obj("torch.cuda.CUDAGraph", place)
+    made.fields["stamp"] = 0
+    return made
 
 
 def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:

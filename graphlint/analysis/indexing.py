@@ -208,7 +208,9 @@ def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: 
     ndim = _rank_after(owner, index)
     if _copies(index):
         tensor_ops.note_use(m, [owner], frame.place(node))
-        return m.tensor(owner.device, frame.place(node), owner.kind, ndim)
+        made = m.tensor(owner.device, frame.place(node), owner.kind, ndim)
+        made.library = owner.library
+        return made
     return owner.alias(ndim=ndim)
 
 

@@ -18,7 +18,9 @@ from graphlint.analysis.libraries import (
     containers,
     copies,
     cuda,
+    cupy,
     custom_operators,
+    driver,
     module_names,
     nn,
     objects,
@@ -65,6 +67,8 @@ __all__ = [
     "containers",
     "copies",
     "cuda",
+    "cupy",
+    "driver",
     "nn",
     "objects",
     "optim",
@@ -127,18 +131,19 @@ def call_external(m: Machine, function: External, arguments: Arguments, place: P
         return custom_operators.register(m, role.operator, arguments, place)
     if (m.captures or m.warming) and role.assumed is not None:
         return Const(role.assumed)
-    call = Call(m, function.name, function.owner, arguments, place, frame)
+    name = function.name if function.name in MODELS else operations.canonical(function.name)
+    call = Call(m, name, function.owner, arguments, place, frame, function.name)
     if m.effects and not m.captures:
         for value in arguments.all():
             effects.read_list(m, value)
-    found = MODELS.get(function.name)
+    found = MODELS.get(name)
     if found is not None:
         m.count_resolved()
         return found(call)
-    if function.name.startswith("Tensor."):
+    if name.startswith("Tensor.") or (isinstance(function.owner, Tensor) and function.owner.library):
         m.count_resolved()
         return tensors.call_method(call)
-    operation = operations.function(function.name)
+    operation = operations.function(name)
     if operation is not None:
         m.count_resolved()
         return tensors.call_function(call, operation)
@@ -223,12 +228,16 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
         found = nn.attribute(m, owner, name, frame.place(node))
         if found is not None:
             return found
-    if owner.cls == "torch.cuda.Stream" and name in ("cuda_stream", "stream_id"):
-        return Host("int", Change.CONSTANT, ("cuda_stream", owner.serial))
+    if owner.cls == "torch.cuda.Stream" and name in streams_events.HANDLES:
+        return streams_events.handle_of(m, owner)
     held = owner.fields.get("wrapped")
     if held is not None and owner.cls == "compiled":
         return attributes.get(m, held, name, node, frame)
-    return External(f"{owner.cls}.{name}", owner)
+    method = External(f"{owner.cls}.{name}", owner)
+    known = operations.lookup(method.name)
+    if known is not None and known.on_read:
+        return call_external(m, method, Arguments(), frame.place(node), frame)
+    return method
 
 
 def is_module_method(name: str) -> bool:

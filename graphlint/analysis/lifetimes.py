@@ -79,7 +79,7 @@ def note_escape(m: Machine, values: Iterable[Value]) -> None:
 
 def _records_addresses(capture: Capture) -> bool:
     """Whether nothing but the program holds the inputs of the graph."""
-    return not capture.compiled and capture.kind in ("torch.cuda.graph", "capture_begin")
+    return not capture.compiled and capture.kind in ("torch.cuda.graph", "capture_begin", "begin_capture")
 
 
 def _tensors(value: object) -> Iterator[Tensor]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions, effects, outputs, roots, streams
+from graphlint.analysis import conditions, effects, outputs, roots, streams, swaps
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
@@ -245,6 +245,7 @@ class Machine:
         elif len(history) < 24:
             history.append(record)
         if self.captures:
+            record.times = swaps.times(self)
             self.captures[-1].written[cell] = record
             self.captures[-1].first.setdefault(cell, record)
 

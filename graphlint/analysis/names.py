@@ -40,7 +40,6 @@ SAME_MODULE = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "torch.cuda.graphs": "torch.cuda",
     "torch.cuda.streams": "torch.cuda",
-    "torch.accelerator": "torch.cuda",
 }
 
 

@@ -29,10 +29,22 @@ CAPTURING = frozenset(
         "NPUGraph",
         "begin_capture",
         "cudaStreamBeginCapture",
+        "cuStreamBeginCapture",
+        "streamBeginCapture",
+        "create_graph_builder",
     }
 )
 DEVICE_MODULES = frozenset({"cuda", "xpu", "npu", "device_module", "graphs"})
-REPLAYING = frozenset({"replay", "capture_launch", "cudagraph_mark_step_begin"})
+REPLAYING = frozenset(
+    {
+        "replay",
+        "capture_launch",
+        "cudagraph_mark_step_begin",
+        "cudaGraphLaunch",
+        "cuGraphLaunch",
+        "graphLaunch",
+    }
+)
 MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
 FILES_PER_NAME = 8
 DEEPEST_CALLER = 2
@@ -79,11 +91,13 @@ def _read(part: ast.AST, text: Text) -> None:
 
 
 def _is_graph_context(part: ast.AST) -> bool:
-    """`torch.cuda.graph` taken as a value; a mere field called `graph` is none."""
-    if not isinstance(part, ast.Attribute) or part.attr != "graph" or not isinstance(part.ctx, ast.Load):
+    """`torch.cuda.graph` taken as a value; a mere field `graph` is none. Or `torch.accelerator.Graph`."""
+    if not isinstance(part, ast.Attribute) or not isinstance(part.ctx, ast.Load):
         return False
     owner = part.value
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    if part.attr != "graph":
+        return part.attr == "Graph" and name == "accelerator"
     return name.lstrip("_") in DEVICE_MODULES or isinstance(owner, ast.Call)
 
 

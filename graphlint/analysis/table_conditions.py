@@ -24,7 +24,7 @@ from graphlint.analysis.values import (
 )
 from graphlint.rules.operations import Operation
 
-BUILDERS = ("tensor", "as_tensor", "asarray", "new_tensor")
+BUILDERS = ("tensor", "as_tensor", "asarray", "new_tensor", "array", "from_numpy")
 MASKS = ("bool", "byte")
 
 

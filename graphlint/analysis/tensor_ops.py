@@ -30,6 +30,7 @@ from graphlint.analysis.values import (
     symbols_in,
     tensors_in,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -46,6 +47,12 @@ def is_tensor(value: Value) -> bool:
 def any_tensor(*values: Value) -> bool:
     """Whether one of the operands is, or may be, a tensor."""
     return any(is_tensor(part) for value in values for part in alternatives(value))
+
+
+def belongs_to(made: Value, library: str) -> None:
+    """What an operation makes are arrays of its library."""
+    for tensor in tensors_in(made):
+        tensor.library = library
 
 
 def common_device(values: list[Tensor]) -> str | None:
@@ -74,23 +81,38 @@ def arithmetic(
     if not tensors:
         return Unknown("tensor arithmetic", typed="tensor")
     note_use(m, tensors, place)
+    library = next((t.library for t in tensors if t.library), "")
     if isinstance(getattr(node, "op", None), ast.MatMult):
-        m.emit(
-            Called(place=place, what="library", target=External("Tensor.__matmul__"), arguments=(left, right))
-        )
+        _multiplied(m, node, library, (left, right), frame)
     kinds = {t.kind for t in tensors}
     joined = kind or (kinds.pop() if len(kinds) == 1 else "float" if "float" in kinds else None)
     ranks = [t.ndim for t in tensors]
     rank = max(r for r in ranks if r is not None) if None not in ranks else None
     made = m.tensor(common_device(tensors), place, joined, rank)
+    made.library = library
     if kind == "bool" and all(t.storage.owner == "opaque" for t in tensors):
         made.storage.owner = "opaque"  # a comparison of what may be no tensor decides nothing about one
     return made
 
 
+def _multiplied(m: Machine, node: ast.AST, library: str, operands: tuple[Value, ...], frame: Frame) -> None:
+    """`a @ b`: work for a library, which some arrays cannot be given in a capture."""
+    if not library:
+        target = External("Tensor.__matmul__")
+        m.emit(Called(place=frame.place(node), what="library", target=target, arguments=operands))
+        return
+    name = f"{operations.libraries()[library].array}.__matmul__"
+    operation = operations.lookup(name)
+    found = operation.effect_of() if operation is not None else None
+    if found is not None:
+        effect(m, node, name, found.kind, operands, frame, how="@")
+
+
 def fresh_like(m: Machine, value: Tensor, place: Place, kind: str | None = None) -> Tensor:
     note_use(m, [value], place)
-    return m.tensor(value.device, place, kind or value.kind, value.ndim)
+    made = m.tensor(value.device, place, kind or value.kind, value.ndim)
+    made.library = value.library
+    return made
 
 
 def opaque_result(m: Machine, place: Place) -> Value:
@@ -249,8 +271,8 @@ def _device_named(part: Value) -> str | bool | None:
 
 def _device_text(text: str) -> str | bool | None:
     head = text.split(":")[0]
-    if head in ("cuda", "hip"):
+    if head in ("cuda", "hip") or head in operations.devices():
         return "cuda"
     if head in ("cpu", "meta"):
         return "cpu"
-    return None if head in ("xpu", "npu", "mps") else False
+    return None if head == "mps" else False

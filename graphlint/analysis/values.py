@@ -151,10 +151,22 @@ class Tensor(Value):
     """A tensor: its storage, device (`cuda`, `cpu`, `pinned`, `either`, None = unknown), kind and rank.
 
     `kind` is `float`, `int`, `byte`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
-    count of the storage's graph when this alias was taken.
+    count of the storage's graph when this alias was taken. `library` is the one whose array it is, empty for
+    torch.
     """
 
-    __slots__ = ("kept", "kind", "ndim", "parameter", "received", "shape", "stamp", "storage", "taken")
+    __slots__ = (
+        "kept",
+        "kind",
+        "library",
+        "ndim",
+        "parameter",
+        "received",
+        "shape",
+        "stamp",
+        "storage",
+        "taken",
+    )
 
     def __init__(
         self,
@@ -176,6 +188,7 @@ class Tensor(Value):
         self.received: Place | None = None
         self.parameter = parameter
         self.shape = shape
+        self.library = ""
 
     @property
     def device(self) -> str | None:
@@ -188,6 +201,7 @@ class Tensor(Value):
     def alias(self, kind: str | None = None, ndim: int | None = None) -> Tensor:
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
+        made.library = self.library
         return made
 
     def __repr__(self) -> str:

@@ -165,6 +165,7 @@ def _marks_graph(data: bytes) -> bool:
         (b"CUDAGraph" in data and _has_word(_GRAPH_CLASS, data))
         or b"make_graphed_callables" in data
         or b"graph_pool_handle" in data
+        or b"accelerator.Graph" in data
         or _takes_graph(data)
     )
 

@@ -11,6 +11,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
+from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
@@ -33,14 +34,12 @@ from graphlint.analysis.values import (
 NO_GRAD = ("torch.no_grad", "torch.inference_mode")
 
 
-@model("torch.cuda.CUDAGraph", "torch.npu.NPUGraph", "torch.xpu.XPUGraph", "torch.musa.MUSAGraph")
+@model("torch.cuda.CUDAGraph")
 def _graph(call: Call) -> Value:
-    made = Obj("torch.cuda.CUDAGraph", call.place)
-    made.fields["stamp"] = 0
-    return made
+    return new_graph(call.place)
 
 
-@model("torch.cuda.graph", "torch.npu.graph", "torch.xpu.graph", "torch.cuda.graphs.graph")
+@model("torch.cuda.graph", "torch.cuda.graphs.graph")
 def _graph_context(call: Call) -> Value:
     made = Obj("torch.cuda.graph", call.place)
     made.fields["graph"] = graph_of(call, call.get(0, "cuda_graph"))
@@ -96,8 +95,16 @@ def graph_of(call: Call, value: Value | None) -> Obj:
         if isinstance(part, Obj):
             part.fields.setdefault("stamp", 0)
             return part
-    made = Obj("torch.cuda.CUDAGraph", call.place)
-    made.fields["stamp"] = 0
+    return new_graph(call.place)
+
+
+@model("torch.accelerator.Graph")
+def _accelerator_graph(call: Call) -> Value:
+    """A graph that is its own context: `with graph:` captures on the current stream."""
+    made = new_graph(call.place)
+    made.fields["pool"] = call.arguments.kwargs.get("pool")
+    mode = call.text(1, "capture_error_mode", "global")
+    made.fields["mode"] = "global" if mode == "default" else mode
     return made
 
 
@@ -204,8 +211,7 @@ def _sample_arguments(sample: tuple[Value, ...], named: Value | None) -> Argumen
 
 
 def _graphed(call: Call, target: Value, sample: tuple[Value, ...], named: Value | None = None) -> Value:
-    graph = Obj("torch.cuda.CUDAGraph", call.place)
-    graph.fields["stamp"] = 0
+    graph = new_graph(call.place)
     made = Obj("graphed", call.place)
     made.fields.update({"graph": graph, "wrapped": target, "sample": sample})
     call.m.emit(

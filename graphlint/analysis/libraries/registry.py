@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Call:
-    """One call of something outside the project: its dotted name, owner for methods, arguments, place."""
+    """One call of something outside the project: its dotted name, owner for methods, arguments, place.
+
+    `name` is the one that models and tables know, `written` the one that the program uses.
+    """
 
     m: Machine
     name: str
@@ -25,6 +28,7 @@ class Call:
     arguments: Arguments
     place: Place
     frame: Frame
+    written: str = ""
 
     @property
     def node(self) -> ast.AST:

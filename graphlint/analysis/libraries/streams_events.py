@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphlint.analysis import (
     parallel,
     streams,
@@ -20,6 +22,9 @@ from graphlint.analysis.values import (
     alternatives,
 )
 
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
 
 def stream_of(call: Call, value: Value | None) -> Obj | None:
     for part in alternatives(value) if value is not None else ():
@@ -28,11 +33,23 @@ def stream_of(call: Call, value: Value | None) -> Obj | None:
     return None
 
 
+HANDLES = ("cuda_stream", "stream_id", "ptr", "handle", "xpu_stream", "npu_stream")
+
+
+def handle_of(m: Machine, stream: Obj) -> Host:
+    """The number that stands for a stream where other libraries are told of it."""
+    made = Host("int", Change.CONSTANT, ("cuda_stream", stream.serial))
+    m.memo[made.symbol] = stream
+    return made
+
+
 def current_stream(call: Call) -> Obj:
     return call.m.streams[-1] if call.m.streams else call.m.default_stream
 
 
-@model("torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream")
+@model(
+    "torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream", "torch.cuda.get_stream_from_external"
+)
 def _stream(call: Call) -> Value:
     return Obj("torch.cuda.Stream", call.place, "own")
 
@@ -56,9 +73,12 @@ def _stream_context(call: Call) -> Value:
 
 @model("torch.cuda.set_stream")
 def _set_stream(call: Call) -> Value:
-    stream = stream_of(call, call.get(0, "stream"))
+    """`torch.cuda.set_stream(stream)`, and `stream.use()` of other libraries."""
+    stream = stream_of(call, call.owner or call.get(0, "stream"))
     if stream is not None and call.m.streams:
         call.m.streams[-1] = stream
+    elif stream is not None:
+        call.m.streams.append(stream)
     return NONE
 
 
@@ -76,7 +96,7 @@ def _wait_stream(call: Call) -> Value:
     return NONE
 
 
-@model("torch.cuda.Event")
+@model("torch.cuda.Event", "torch.Event")
 def _event(call: Call) -> Value:
     made = Obj("torch.cuda.Event", call.place)
     external = call.arguments.kwargs.get("external")
@@ -90,15 +110,16 @@ def _record(call: Call) -> Value:
     if call.name.endswith("record_event"):
         event = call.get(0, "event")
         made = event if isinstance(event, Obj) else Obj("torch.cuda.Event", call.place)
-        _recorded(call, made, call.this)
+        recorded(call, made, call.this)
         return made
     given = call.get(0, "stream")
     stream = stream_of(call, given) if given is not None else current_stream(call)
-    _recorded(call, call.this, stream)
+    recorded(call, call.this, stream)
     return NONE
 
 
-def _recorded(call: Call, event: Obj, stream: Obj | None) -> None:
+def recorded(call: Call, event: Obj, stream: Obj | None) -> None:
+    """An event was recorded on a stream."""
     call.m.heap.write(event.fields, "stream", stream)
     call.m.heap.write(event.fields, "capture", call.m.capture)
 
@@ -109,14 +130,18 @@ def _wait_event(call: Call) -> Value:
     given = call.get(0, "stream") if call.name.endswith("Event.wait") else None
     own = call.this if call.name.endswith("wait_event") else current_stream(call)
     waiter = stream_of(call, given) if given is not None else own
-    if not isinstance(event, Obj) or waiter is None:
-        return NONE
+    if isinstance(event, Obj) and waiter is not None:
+        wait_for(call, event, waiter)
+    return NONE
+
+
+def wait_for(call: Call, event: Obj, waiter: Obj) -> None:
+    """A stream waits for an event."""
     earlier = event.fields.get("stream")
     call.m.emit(Called(place=call.place, what="wait-stream", target=waiter, data=earlier))
-    recorded = event.fields.get("capture") is call.m.capture
-    if isinstance(earlier, Obj) and (recorded or event.fields.get("external") is FALSE):
-        streams.order(call.m, call.place, waiter, earlier, recorded=recorded)
-    return NONE
+    in_capture = event.fields.get("capture") is call.m.capture
+    if isinstance(earlier, Obj) and (in_capture or event.fields.get("external") is FALSE):
+        streams.order(call.m, call.place, waiter, earlier, recorded=in_capture)
 
 
 @model("torch.cuda.synchronize", "torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize")
@@ -133,7 +158,9 @@ def _effect(call: Call, what: str, value: Value) -> Value:
     parallel.note_cuda_call(call.m)
     capture = tensor_ops.broken_capture(call.m, call.name, what)
     if capture is not None:
-        event = Operation(place=call.place, name=call.name, effect=what, operands=tuple(call.args))
+        event = Operation(
+            place=call.place, name=call.written or call.name, effect=what, operands=tuple(call.args)
+        )
         event.capture = capture
         call.m.emit(event)
     else:

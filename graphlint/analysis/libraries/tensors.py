@@ -89,7 +89,12 @@ def attribute(m: Machine, owner: Tensor, name: str, node: ast.AST, frame: Frame)
     handler = _ATTRIBUTES.get(name)
     if handler is not None:
         return handler(m, owner, frame.place(node))
-    return External(f"Tensor.{name}", owner)
+    return External(f"{array_class(owner)}.{name}", owner)
+
+
+def array_class(owner: Tensor) -> str:
+    """The class whose methods an array has."""
+    return operations.libraries()[owner.library].array if owner.library else "Tensor"
 
 
 def _shape(m: Machine, owner: Tensor, place: Place) -> Value:
@@ -161,7 +166,7 @@ _ATTRIBUTES: dict[str, Callable[[Machine, Tensor, Place], Value]] = {
 
 def call_method(call: Call) -> Value:
     """`tensor.method(...)`."""
-    name = call.name.removeprefix("Tensor.")
+    of, _, name = call.name.rpartition(".")
     owner = call.owner
     parallel.note_transfer(call.m, name)
     if isinstance(owner, Unknown):
@@ -169,7 +174,7 @@ def call_method(call: Call) -> Value:
         if owner is None:
             return Unknown(f"result of `{name}`", change_of(call.owner) if call.owner else Change.CONFIG)
     assert owner is not None
-    operation = operations.method(name)
+    operation = operations.method(name, of)
     return perform(call, operation, [owner, *call.args])
 
 
@@ -210,6 +215,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
         return out
     made = result(call, operation, operands, tensors, device)
     tensor_ops.note_source(m, tensors, made)
+    if operation.result != "inplace":
+        tensor_ops.belongs_to(made, operations.library_of(operation.name))
     return made
 
 
@@ -238,7 +245,7 @@ def _announce(
         return
     keywords = call.arguments.kwargs
     arguments = Arguments(operation, operands, keywords, device, call.arguments.more is None)
-    holds = table_conditions.of_call(arguments)
+    holds = table_conditions.of_call(arguments) | _of_capture(m)
     effect = operation.effect_of(holds, *table_conditions.told(arguments))
     if effect is None or not (effect.always or _touches_device(holds, tensors)):
         return
@@ -248,6 +255,13 @@ def _announce(
     event = Operation(place=call.place, name=operation.name, effect=effect.kind, operands=tuple(operands))
     event.keywords, event.entry, event.capture = call.arguments.kwargs, operation, capture
     m.emit(event)
+
+
+def _of_capture(m: Machine) -> set[str]:
+    """The conditions that the open capture and the settings of libraries fulfil."""
+    holds = {"no-memory-pool"} if m.memo.get("memory-pools-off") else set()
+    strict = m.capture is not None and m.capture.mode in ("global", "thread_local")
+    return holds | {"strict-mode"} if strict else holds
 
 
 def _touches_device(holds: set[str], tensors: list[Tensor]) -> bool:
@@ -278,6 +292,8 @@ def result_device(
     """Where the result of an operation lives."""
     named = tensor_ops.device_of(call.m, call.arguments.kwargs.get("device"))
     last = operation.name.rpartition(".")[2]
+    if operations.canonical(f"Tensor.{last}") == "Tensor.cuda":
+        last = "cuda"
     if last in ("to", "type", "cpu", "cuda", "to_empty"):
         return _moved_device(call, last, operands, tensors, named)
     pinned = last == "pin_memory" or table_conditions.is_true(call.arguments.kwargs.get("pin_memory"))
@@ -289,6 +305,9 @@ def result_device(
         return "pinned"
     if operation.device in ("cpu", "cuda"):
         return operation.device
+    library = operations.libraries().get(operations.library_of(operation.name))
+    if operation.factory and library is not None and not _follows_owner(last):
+        return library.device
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
         return "pinned" if pinned else default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)

@@ -1,13 +1,27 @@
-"""NVIDIA Warp: arrays, launches and its own captures."""
+"""NVIDIA Warp: launches, its own captures, and conditions inside of them. Its arrays are in the tables."""
 
 from __future__ import annotations
 
-from graphlint.analysis import captures, tensor_ops
-from graphlint.analysis.events import Called, Operation
+from graphlint.analysis import calls, captures, tensor_ops
+from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.events import Called
+from graphlint.analysis.graphs import new_graph
+from graphlint.analysis.libraries import streams_events
+from graphlint.analysis.libraries.cupy import capture_mode
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import NONE, Function, Obj, Unknown, Value, tensors_in
+from graphlint.analysis.values import (
+    NONE,
+    Const,
+    Function,
+    Obj,
+    Partial,
+    Unknown,
+    Value,
+    is_none,
+    tensors_in,
+)
 
-ALLOCATIONS = ("zeros", "full", "empty", "ones", "array", "zeros_like", "empty_like", "clone", "from_numpy")
+BEGIN_MODE = 5  # the position of `capture_mode`
 
 
 @model("warp.launch", "warp.launch_tiled")
@@ -31,34 +45,35 @@ def _kernel(call: Call) -> Value:
     return Obj("identity-decorator", call.place)
 
 
-@model(*[f"warp.{name}" for name in ALLOCATIONS])
-def _allocate(call: Call) -> Value:
-    named = tensor_ops.device_of(call.m, call.arguments.kwargs.get("device"))
-    device = named if isinstance(named, str) else None
-    if call.name in ("warp.array", "warp.from_numpy") and call.m.captures:
-        event = Operation(place=call.place, name=call.name, effect="host-data", operands=tuple(call.args))
-        call.m.emit(event)
-    return call.m.tensor(device, call.place)
+@model("warp.set_mempool_enabled")
+def _set_mempool(call: Call) -> Value:
+    enabled = call.get(1, "enable")
+    call.m.memo["memory-pools-off"] = isinstance(enabled, Const) and not enabled.value
+    return NONE
 
 
 @model("warp.ScopedCapture")
 def _scoped(call: Call) -> Value:
+    """A capture; one that is said to be under way already is only taken part in."""
+    if call.flag(3, "external"):
+        return Obj("warp.ScopedCapture", call.place)
     made = Obj("torch.cuda.graph", call.place)
-    graph = Obj("torch.cuda.CUDAGraph", call.place)
-    graph.fields["stamp"] = 0
+    graph = new_graph(call.place)
     entered = Obj("warp.Capture", call.place)
     entered.fields["graph"] = graph
-    made.fields.update(
-        {"graph": graph, "kind": "warp.ScopedCapture", "entered": entered, "mode": "thread_local"}
-    )
+    made.fields.update({"graph": graph, "kind": "warp.ScopedCapture", "entered": entered})
+    made.fields["stream"] = streams_events.stream_of(call, call.get(1, "stream"))
+    made.fields["mode"] = capture_mode(call.get(BEGIN_MODE, "capture_mode"), "thread_local")
     return made
 
 
 @model("warp.capture_begin")
 def _begin(call: Call) -> Value:
-    graph = Obj("torch.cuda.CUDAGraph", call.place)
-    graph.fields["stamp"] = 0
-    captures.start(call.m, "warp.capture_begin", call.place, graph, mode="thread_local")
+    if not call.flag(3, "external"):
+        stream = streams_events.stream_of(call, call.get(1, "stream"))
+        mode = capture_mode(call.get(BEGIN_MODE, "capture_mode"), "thread_local")
+        graph = new_graph(call.place)
+        captures.start(call.m, "warp.capture_begin", call.place, graph, stream=stream, mode=mode)
     return NONE
 
 
@@ -70,21 +85,27 @@ def _end(call: Call) -> Value:
 
 @model("warp.capture_launch")
 def _launch(call: Call) -> Value:
-    for value in call.args:
+    stream = streams_events.stream_of(call, call.get(1, "stream"))
+    for value in call.args[:1]:
         for graph in captures.graphs_in(value):
-            captures.replay(call.m, graph, call.place)
+            captures.replay_on(call.m, graph, call.place, stream)
     return NONE
 
 
-@model("warp.synchronize", "warp.synchronize_device", "warp.synchronize_stream", "warp.synchronize_event")
-def _synchronize(call: Call) -> Value:
-    if call.m.captures:
-        call.m.emit(Operation(place=call.place, name=call.name, effect="sync", operands=tuple(call.args)))
-    return NONE
-
-
-@model("warp.load_module", "warp.init", "warp.set_device", "warp.force_load")
-def _setup(call: Call) -> Value:
+@model("warp.capture_if", "warp.capture_while")
+def _conditional(call: Call) -> Value:
+    """The bodies become parts of the graph, the condition stays on the device: no Python reads it."""
+    condition = call.get(0, "condition")
+    tensor_ops.note_use(call.m, list(tensors_in(condition)) if condition is not None else [], call.place)
+    bodies = [call.get(1, "on_true" if call.name.endswith("if") else "while_body")]
+    bodies += [call.get(2, "on_false")] if call.name.endswith("if") else []
+    reserved = ("condition", "on_true", "on_false", "while_body", "stream")
+    given = {name: value for name, value in call.arguments.kwargs.items() if name not in reserved}
+    for body in bodies:
+        if isinstance(body, (Function, Partial)):
+            calls.call(call.m, body, Arguments([], dict(given)), call.node, call.frame, call.place)
+        elif not is_none(body):
+            call.m.unresolved(call.place, "the body of a conditional node")
     return NONE
 
 
