@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, FrozenUse
-from graphlint.analysis.values import DRAWN, Const
+from graphlint.analysis.values import OF_CLOCK, Const
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -25,13 +25,9 @@ class HostRandomInCapture(Rule):
         if event.capture is None or event.capture.compiled:
             return
         if isinstance(event, FrozenUse):
-            if any(key == DRAWN for _, key in event.use.cells):
-                yield Report(
-                    event.place, f"{_WHAT} is used here, and replays keep the captured one", help=HELP
-                )
+            if OF_CLOCK in event.use.cells:  # what was drawn is reported where it was drawn
+                message = "a time that captured code has read is used here, and replays keep the captured one"
+                yield Report(event.place, message, help=HELP)
         elif event.what == "host-random" and isinstance(event.target, Const):
             message = f"`{event.target.value}` draws once, at the capture, and replays keep what it drew"
             yield Report(event.place, message, Confidence.LIKELY, help=HELP)
-
-
-_WHAT = "a number that captured code has drawn or read off a clock"

@@ -91,6 +91,8 @@ MODE = "training"
 
 # The key of a cell that stands for no place: the number was drawn, or read off a clock, by captured code.
 DRAWN = "drawn"
+OF_CHANCE: Cell = (0, DRAWN)
+OF_CLOCK: Cell = (1, DRAWN)
 
 
 class Host(Value):

@@ -6,9 +6,10 @@ from graphlint.analysis import loops
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
-    DRAWN,
     NO_CELLS,
     NONE,
+    OF_CHANCE,
+    OF_CLOCK,
     Change,
     Const,
     Host,
@@ -84,5 +85,6 @@ def _seed(call: Call) -> Value:
 def _drawn(call: Call, what: str, kind: str) -> Value:
     """A number that captured code draws is marked, so that its use can be told from that of other numbers."""
     call.m.emit(Called(place=call.place, what=what, target=Const(call.name)))
-    marks = frozenset({(0, DRAWN)}) if call.m.captures else NO_CELLS
+    mark = OF_CLOCK if what == "clock" else OF_CHANCE
+    marks = frozenset({mark}) if call.m.captures else NO_CELLS
     return Host(kind, Change.CHANGING, None, marks)
