@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     calls,
     classes,
+    deferral,
     effects,
     expressions,
     functions,
@@ -248,6 +249,8 @@ def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -
         return _of_super(m, owner, name, node, frame)
     if isinstance(owner.cls, str):
         return library.object_attribute(m, owner, name, node, frame)
+    if owner.serial in m.deferred and deferral.materialise(m, owner, name):
+        return read_field(m, owner, name, place)
     member = _of_class_body(m, owner, name, frame, place)
     if member is not None:
         if is_none(member):

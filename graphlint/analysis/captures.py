@@ -91,6 +91,7 @@ def start(
     if told:
         m.emit(CaptureStarted(place=place, capture=capture))
     m.captures.append(capture)
+    m.budget.captured = m.steps
     m.streams.append(capture.stream)
     return capture
 
@@ -236,6 +237,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
         m.emit(ReplayInCapture(place=place, graph=graph))
         return
     m.replays += 1
+    m.budget.captured = m.steps
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     m.heap.write(graph.fields, "replayed", place)
     record = graph.fields.get("record")

@@ -374,7 +374,7 @@ def certainty(m: Machine) -> Certainty:
     """How sure a finding may be: undecided tests since the capture began lower it."""
     capture = m.capture
     first = capture.depth if capture is not None else max(0, len(m.frames) - 1)
-    level, confidence = Level.ERROR, Confidence.DEFINITE
+    level, confidence = Level.ERROR, Confidence.LIKELY if m.cuts else Confidence.DEFINITE
     for index, frame in enumerate(m.frames[first:]):
         start = capture.facts.get("conditions", 0) if capture is not None and index == 0 else 0
         for condition in frame.conditions[start:]:

@@ -126,6 +126,9 @@ class Frame:
     loops: list[Loop] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     reachable: bool = True
+    began: int = 0  # the machine's steps when it began
+    sliced: bool = False  # whether it runs what one field depends on
+    opened: tuple[int, int, int] | None = None  # what was open then; set for calls that can be cut short
     on_yield: Callable[[Value], Value] | None = None
     at_yield: ast.AST | None = None
     yielded: list[Value] = field(default_factory=list)
@@ -141,3 +144,11 @@ class Frame:
     def here(self) -> Place:
         """The place of the statement that is running."""
         return self.place(self.statement or self.module.tree)
+
+
+class CutShort(Exception):
+    """Leaves the call of a frame that takes more than its share."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__()
+        self.frame = frame

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     binding,
+    budgets,
     calls,
     captures,
     classes,
+    deferral,
     expressions,
     frameworks,
     generators,
@@ -23,7 +25,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.frames import CutShort, Frame, Place
 from graphlint.analysis.libraries import custom_operators
 from graphlint.analysis.values import (
     NONE,
@@ -261,8 +263,11 @@ def _declared_result(m: Machine, function: Function, place: Place) -> Value:
 
 def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function body in a frame of its own."""
+    if id(function.node) in m.cuts and not m.captures:
+        return deferral.cut(m, function, env, place)
     frame = Frame(function.module, env, function.qualname, function, place)
-    frame.level = m.heap.open()
+    frame.level, frame.began = m.heap.open(), m.steps
+    frame.opened = (len(m.open_exits), len(m.contexts), len(m.streams))
     given, since = tuple(env.fields.values()), len(m.finished)
     m.frames.append(frame)
     try:
@@ -271,7 +276,12 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
             m.heap.close()
         else:
             statements.execute(m, function.node.body, frame)
-            _rejoin(m, frame)
+            rejoin(m, frame)
+    except CutShort as cut_short:
+        if cut_short.frame is not frame:
+            raise
+        budgets.take_back(m, frame)
+        return deferral.cut(m, function, env, place)
     finally:
         m.frames.pop()
     if len(m.finished) > since:
@@ -295,7 +305,7 @@ def leave(m: Machine, frame: Frame) -> None:
     frame.reachable = False
 
 
-def _rejoin(m: Machine, frame: Frame) -> None:
+def rejoin(m: Machine, frame: Frame) -> None:
     """At the end of a body: the state is the join of all ways out."""
     if not frame.exits or (len(frame.exits) == 1 and not frame.exits[0] and not frame.reachable):
         m.heap.close()
@@ -320,7 +330,7 @@ def run_generator(
     try:
         if not isinstance(function.node, ast.Lambda):
             statements.execute(m, function.node.body, frame)
-        _rejoin(m, frame)
+        rejoin(m, frame)
     finally:
         m.frames.pop()
     return frame

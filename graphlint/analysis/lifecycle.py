@@ -49,6 +49,7 @@ def run(m: Machine, root: Root) -> None:
     """Run one root from a fresh state."""
     frame = Frame(root.module, m.env_of(root.module), "<module>")
     m.frames.append(frame)
+    m.goal, m.goals = root.node, root.goals
     try:
         m.script = isinstance(root.node, ast.Module)
         if isinstance(root.node, ast.Module):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import conditions, effects, outputs, roots, streams, swaps
+from graphlint.analysis.budgets import Budget, Exhausted
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
@@ -40,6 +41,7 @@ from graphlint.finding import Hop
 
 if TYPE_CHECKING:
     from graphlint.analysis.classes import ClassInfo
+    from graphlint.analysis.deferral import Deferred
     from graphlint.config import Config
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
@@ -49,23 +51,12 @@ if TYPE_CHECKING:
 HOLDERS = ("torch.nn.", "torch.optim.")
 
 
-# The part of a root's steps that making one given object may take.
-SHARE = 6
-
-
-class Exhausted(Exception):
-    """The budget of one scenario is spent; what was found so far stands."""
-
-
 class Machine:
     """Runs scenarios over a project and tells `listener` about every event."""
 
     MAX_DEPTH = 48
     VISITS = 6
     RECURSION = 6
-    # What may be spent before anything is captured or replayed: constructors of large programs spend any
-    # budget, and what has not captured by then does not come to it with twice as much.
-    PATIENCE = 30_000
 
     def __init__(
         self, project: Project, config: Config, listener: Callable[[Event], None], steps: int
@@ -117,9 +108,12 @@ class Machine:
         self.script = False
         self.clock = 0
         self.steps = 0
-        self.limit = steps
-        self.total = steps
-        self.patience = min(self.PATIENCE, steps * 4 // 5)
+        self.limit = 0
+        self.budget = Budget(self, steps)
+        self.goal: ast.AST | None = None  # the root, and the definitions that lead to its captures
+        self.goals: frozenset[str] = frozenset()
+        self.cuts: dict[int, Place] = {}  # functions that were cut short
+        self.deferred: dict[int, list[Deferred]] = {}
         self.meta_read = False
         self.step = 0
 
@@ -166,13 +160,10 @@ class Machine:
             self.capture.resolved += 1
 
     def spend(self) -> None:
-        """Count a step; a scenario that has taken too many ends here."""
+        """Count a step; a scenario, or a call, that has taken too many ends here."""
         self.steps += 1
-        if self.steps > self.limit or (self.steps > self.patience and not self._has_captured()):
-            raise Exhausted
-
-    def _has_captured(self) -> bool:
-        return bool(self.finished or self.captures or self.replays)
+        if self.steps > self.limit:
+            self.budget.look()
 
     # memory
 
@@ -394,18 +385,14 @@ class Machine:
 
         A given object may be a whole engine: what the program does with it comes first.
         """
-        began, outer, patience = self.steps, self.limit, self.patience
-        self.limit = self.patience = min(outer, began + self.total // SHARE)
-        exits, running, evaluating = list(self.open_exits), list(self.running), set(self.evaluating)
+        outer, exits, running = self.budget.end, list(self.open_exits), list(self.running)
         try:
-            yield
+            with self.budget.share():
+                yield
         except Exhausted:
             if self.steps > outer:
                 raise
             self.open_exits[:], self.running[:], self.updating = exits, running, False
-            self.evaluating.intersection_update(evaluating)
-        finally:
-            self.limit, self.patience = outer, patience + self.steps - began
 
     def fields_of(self, function: Function) -> Fields:
         """The attributes that the program set on a function object, bound or not."""

@@ -81,6 +81,15 @@ def unfinished(m: Machine, root: Root) -> list[Capture]:
     return m.finished
 
 
+def say_cuts(m: Machine, root: Root, captures: Iterable[Capture]) -> None:
+    """Each capture of a root says which calls before it were cut short: what they did is known in part."""
+    for capture in captures:
+        for place in m.cuts.values():
+            here = Place(root.module, root.node, root.qualname)
+            reason = "cut short outside of captured code: known in part"
+            capture.unresolved.append(graphs.Unresolved(here, place.function, reason))
+
+
 def merged(regions: Iterable[RegionReport]) -> list[RegionReport]:
     """One report for each region, joined from those of several captures or units."""
     found: dict[tuple[str, int, str], list[RegionReport]] = {}

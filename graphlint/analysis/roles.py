@@ -29,7 +29,7 @@ def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
     return found
 
 
-def _reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
+def reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
     """The methods that a method calls on itself, transitively, itself included."""
     seen: set[str] = set()
     stack = [name]
@@ -84,7 +84,7 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
     }
     called |= text_of(methods["__init__"][1]).names & methods.keys() if "__init__" in methods else set()
     roles = Roles()
-    wanted = _missing_fields(owner, methods)
+    wanted = _missing_fields(m, owner, methods)
     for name, (_, node) in methods.items():
         if not _is_entry(name, node, called) and not is_declared(node):
             continue
@@ -98,7 +98,7 @@ def closes(owner: Obj, names: Iterable[str]) -> bool:
     """Whether one of these methods ends a capture that another one has begun."""
     assert isinstance(owner.cls, ClassInfo)
     methods = methods_of(owner.cls)
-    return any(_text(methods, reached).names & CLOSING for name in names for reached in _reach(methods, name))
+    return any(_text(methods, reached).names & CLOSING for name in names for reached in reach(methods, name))
 
 
 def _comes_first(name: str, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]) -> bool:
@@ -128,7 +128,7 @@ def is_recapture(m: Machine, owner: Obj, name: str) -> bool:
     """Whether an entry method captures only through another method that has already captured."""
     assert isinstance(owner.cls, ClassInfo)
     methods = methods_of(owner.cls)
-    direct = [r for r in _reach(methods, name) if _captures_itself(methods, r)]
+    direct = [r for r in reach(methods, name) if _captures_itself(methods, r)]
     return name not in direct and any(id(methods[r][1]) in m.executed for r in direct)
 
 
@@ -139,9 +139,9 @@ def _captures_itself(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> bo
 def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> None:
     """A method that only runs what is captured, and keeps and returns nothing, is a warm-up: it is first."""
     capturing = [name for name in methods if _text(methods, name).captures]
-    captured = {c for name in capturing for r in _reach(methods, name) for c in _own_calls(methods[r][1])}
+    captured = {c for name in capturing for r in reach(methods, name) for c in _own_calls(methods[r][1])}
     for name in [n for n in roles.step if n not in roles.replay]:
-        nodes = [methods[r][1] for r in _reach(methods, name)]
+        nodes = [methods[r][1] for r in reach(methods, name)]
         runs = any(_own_calls(node) & captured for node in nodes)
         if runs and not any(synthesis.written_fields(node) for node in nodes) and not _gives(nodes[0]):
             roles.step.remove(name)
@@ -172,7 +172,7 @@ def _gives(node: Def) -> bool:
 def _assign_role(
     roles: Roles, name: str, node: Def, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]
 ) -> None:
-    reached = list(_reach(methods, name))
+    reached = list(reach(methods, name))
     captures = any(_text(methods, r).captures for r in reached)
     replays = any(_text(methods, r).replays for r in reached)
     if replays:
@@ -200,15 +200,16 @@ def _is_accessor(node: Def) -> bool:
     return bool(names & {"property", "cached_property", "staticmethod", "abstractmethod", "setter"})
 
 
-def _missing_fields(owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
+def _missing_fields(m: Machine, owner: Obj, methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
     """Fields that captured code mentions and that are not set, or None, after construction."""
     capturing = [n for n in methods if _text(methods, n).captures]
-    mentioned = {x for n in capturing for r in _reach(methods, n) for x in _text(methods, r).names}
+    mentioned = {x for n in capturing for r in reach(methods, n) for x in _text(methods, r).names}
     written = {f for _, node in methods.values() for f in synthesis.written_fields(node)}
-    made = {f for n in capturing for r in _reach(methods, n) for f in synthesis.written_fields(methods[r][1])}
+    made = {f for n in capturing for r in reach(methods, n) for f in synthesis.written_fields(methods[r][1])}
 
     def is_absent(name: str) -> bool:
         value = owner.fields.get(name)
         return is_none(value)
 
-    return {name for name in mentioned & written - made if is_absent(name)}
+    found_later = {name for kept in m.deferred.get(owner.serial, ()) for name in kept.fields}
+    return {name for name in mentioned & written - made - found_later if is_absent(name)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,16 +127,22 @@ def is_declared_compiled(node: ast.AST) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Something to run: a function of a module, a class to live through, or a module's own body."""
+    """Something to run: a function of a module, a class to live through, or a module's own body.
+
+    `goals` names the definitions that lead to its captures.
+    """
 
     module: ModuleFile
     qualname: str
     node: Def | ast.ClassDef | ast.Module
+    goals: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: int) -> Iterator[Root]:
     """At most `most` roots in other files that import and use one of `own`, in a fixed order."""
-    yield from _Callers(project, module, {root.qualname for root in own}, most).find()
+    involved = {root.qualname for root in own}
+    for root in _Callers(project, module, involved, most).find():
+        yield replace(root, goals=frozenset(involved))
 
 
 def roots_of(module: ModuleFile) -> list[Root]:
@@ -149,7 +155,8 @@ def roots_of(module: ModuleFile) -> list[Root]:
     start = {name for name, node in top if text_of(node).holds}
     start |= {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
     involved = _spread(top, start)
-    return [*found, *(Root(module, name, node) for name, node in top if name in involved)]
+    found += [Root(module, name, node) for name, node in top if name in involved]
+    return [replace(root, goals=frozenset(involved)) for root in found]
 
 
 def _top(module: ModuleFile) -> list[tuple[str, Def | ast.ClassDef]]:

@@ -108,7 +108,8 @@ class Analyst:
 
     def _run_anew(self, root: Root, steps: int, trace: Trace) -> _RootResult:
         from graphlint.analysis import lifecycle, reports
-        from graphlint.analysis.machine import Exhausted, Machine
+        from graphlint.analysis.budgets import Exhausted
+        from graphlint.analysis.machine import Machine
         from graphlint.analysis.rulebook import Rulebook
 
         rulebook = Rulebook(self._config)
@@ -123,6 +124,7 @@ class Analyst:
                 reached = reports.unfinished(machine, root)
             rulebook.finish()
         captures = [*reached, *machine.captures]
+        reports.say_cuts(machine, root, captures)
         return _RootResult(
             rulebook.findings(),
             reports.regions_of(captures),

@@ -1,0 +1,143 @@
+"""Budgets: no call outside of captured code may take the steps that its root's captures need.
+
+A root has a number of steps. Every so often the machine looks who spends them. A constructor that has taken more
+than its share, or the innermost call that has taken most of a longer stretch, is *cut short*: the machine
+goes back to where it was called and undoes what it did, and `deferral` says what is known instead. What leads
+to a capture by its text, and what has captured, is never cut short; captured code may take all that is left.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import roles, roots
+from graphlint.analysis.frames import CutShort, Frame
+from graphlint.analysis.values import Obj
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+# What may be spent before anything is captured or replayed: what has not captured by then does not come to it
+# with twice as much.
+PATIENCE = 30_000
+# The part of a root's steps that making one given object may take.
+SHARE = 6
+# How often the machine looks, as a part of a root's steps: also what a constructor may take.
+LOOKS = 20
+LEAST = 400
+# How many looks another call may take, and the part of them that must be its own.
+PLAIN = 2
+MOST_OF_IT = 0.6
+
+CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
+
+
+class Exhausted(Exception):
+    """The budget of one scenario is spent; what was found so far stands."""
+
+
+class Budget:
+    """What a root may still spend; the machine's `limit` is the step at which it looks next."""
+
+    def __init__(self, m: Machine, steps: int) -> None:
+        self.m = m
+        self.total = steps
+        self.end = steps
+        self.patience = min(PATIENCE, steps * 4 // 5)
+        self.stretch = max(LEAST, steps // LOOKS)
+        m.limit = min(self.stretch, self.end)
+        self.since = 0  # when the stretch began in which a plain call may take most
+        self.captured = -1  # the last step at which something was captured or replayed
+
+    def look(self) -> None:
+        """The limit is reached: give up, leave a call, or go on to the next limit."""
+        m = self.m
+        if m.steps > self.end or (m.steps > self.patience and self.captured < 0):
+            raise Exhausted
+        m.limit = min(self.end, m.steps + self.stretch)
+        if m.captures or m.foreign is not None:
+            self.since = self.captured = m.steps
+            return
+        frame = _constructor(m, self) or _spender(m, self)
+        if frame is not None:
+            self.since = m.steps
+            raise CutShort(frame)
+
+    @contextmanager
+    def share(self) -> Iterator[None]:
+        """Run something with a part of the steps, which do not count as waiting for a capture."""
+        m = self.m
+        began, outer, patience = m.steps, self.end, self.patience
+        self.end = self.patience = min(outer, began + self.total // SHARE)
+        m.limit = min(m.limit, self.end)
+        try:
+            yield
+        finally:
+            self.end, self.patience = outer, patience + m.steps - began
+            m.limit = min(self.end, m.steps + self.stretch)
+
+
+def take_back(m: Machine, frame: Frame) -> None:
+    """Undo what the call of a frame did so far, and leave what it had entered."""
+    assert frame.opened is not None
+    while len(m.heap.journals) > frame.level:
+        m.heap.undo()
+    exits, contexts, streams = frame.opened
+    del m.open_exits[exits:], m.contexts[contexts:], m.streams[streams:]
+    m.updating = m.meta_read = False
+
+
+def _constructor(m: Machine, budget: Budget) -> Frame | None:
+    """The outermost constructor that has taken its share; where a field is looked for, one made for it."""
+    sliced = max((i for i, frame in enumerate(m.frames) if frame.sliced), default=-1)
+    for frame in m.frames[sliced + 1 :]:
+        if m.steps - frame.began >= budget.stretch and _name(frame) in CONSTRUCTORS and _may_cut(m, frame):
+            return frame
+    asked = m.frames[sliced] if sliced >= 0 else None
+    if asked is not None and m.steps - asked.began >= PLAIN * budget.stretch and _may_leave(m, asked):
+        return asked
+    return None
+
+
+def _spender(m: Machine, budget: Budget) -> Frame | None:
+    """The innermost call that has taken most of the steps of a longer stretch."""
+    stretch = m.steps - budget.since
+    if stretch < PLAIN * budget.stretch:
+        return None
+    for frame in reversed(m.frames):
+        if m.steps - frame.began >= stretch * MOST_OF_IT and _may_cut(m, frame):
+            return frame
+    return None
+
+
+def _name(frame: Frame) -> str:
+    return getattr(frame.function.node, "name", "") if frame.function is not None else ""
+
+
+def _may_cut(m: Machine, frame: Frame) -> bool:
+    """Whether a frame is a call that can be left, and neither has captured nor seems to lead to a capture."""
+    function = frame.function
+    if function is None or function.node is m.goal or isinstance(function.node, ast.Lambda):
+        return False
+    if frame.sliced or not _may_leave(m, frame):
+        return False
+    trees: list[ast.AST] = [function.node]
+    owner = function.self_value
+    if isinstance(owner, Obj) and not isinstance(owner.cls, str):
+        methods = roles.methods_of(owner.cls)
+        trees += [methods[name][1] for name in roles.reach(methods, function.node.name)]
+    return not any(_leads_on(m, tree) for tree in trees)
+
+
+def _may_leave(m: Machine, frame: Frame) -> bool:
+    """Whether a frame is one that can be left, and has captured nothing."""
+    return frame.opened is not None and frame.began > m.budget.captured
+
+
+def _leads_on(m: Machine, tree: ast.AST) -> bool:
+    """Whether a text captures, or mentions a definition that does."""
+    text = roots.text_of(tree)
+    return text.captures or not text.names.isdisjoint(m.goals)
