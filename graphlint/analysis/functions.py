@@ -263,7 +263,7 @@ def _declared_result(m: Machine, function: Function, place: Place) -> Value:
 
 def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function body in a frame of its own."""
-    if id(function.node) in m.cuts and not m.captures:
+    if (id(function.node), id(function.env)) in m.cuts and not m.captures:
         return deferral.cut(m, function, env, place)
     frame = Frame(function.module, env, function.qualname, function, place)
     frame.level, frame.began = m.heap.open(), m.steps
