@@ -1,9 +1,10 @@
 """Budgets: no call outside of captured code may take the steps that its root's captures need.
 
-A root has a number of steps. Every so often the machine looks who spends them. A constructor that has taken more
-than its share, or the innermost call that has taken most of a longer stretch, is *cut short*: the machine
-goes back to where it was called and undoes what it did, and `deferral` says what is known instead. What leads
-to a capture by its text, and what has captured, is never cut short; captured code may take all that is left.
+A root has a number of steps. Every so often the machine looks who spends them. A constructor that has taken
+more than its share, or the innermost call that has taken most of a longer stretch, is *cut short*: the
+machine goes back to where it was called and undoes what it did, and `deferral` says what is known instead.
+What leads to a capture by its text, and what has captured, is never cut short; captured code may take all
+that is left.
 """
 
 from __future__ import annotations

@@ -34,13 +34,9 @@ class Deferred:
 
 def cut(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Stand in for a call that was cut short, or for another one of the same function."""
-    m.cuts.setdefault(id(function.node), Place.of(function))
+    m.cuts.setdefault((id(function.node), id(function.env)), function)
     owner = function.self_value
-    if (
-        isinstance(owner, Obj)
-        and isinstance(owner.cls, ClassInfo)
-        and not isinstance(function.node, ast.Lambda)
-    ):
+    if isinstance(owner, Obj) and isinstance(owner.cls, ClassInfo):
         defer(m, owner, function, env, place)
     _forget(m, function, env, place)
     if getattr(function.node, "name", "") in budgets.CONSTRUCTORS:

@@ -112,7 +112,7 @@ class Machine:
         self.budget = Budget(self, steps)
         self.goal: ast.AST | None = None  # the root, and the definitions that lead to its captures
         self.goals: frozenset[str] = frozenset()
-        self.cuts: dict[int, Place] = {}  # functions that were cut short
+        self.cuts: dict[tuple[int, int], Function] = {}  # what was cut short, by node and scope
         self.deferred: dict[int, list[Deferred]] = {}
         self.meta_read = False
         self.step = 0

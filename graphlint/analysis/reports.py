@@ -84,10 +84,10 @@ def unfinished(m: Machine, root: Root) -> list[Capture]:
 def say_cuts(m: Machine, root: Root, captures: Iterable[Capture]) -> None:
     """Each capture of a root says which calls before it were cut short: what they did is known in part."""
     for capture in captures:
-        for place in m.cuts.values():
+        for function in m.cuts.values():
             here = Place(root.module, root.node, root.qualname)
             reason = "cut short outside of captured code: known in part"
-            capture.unresolved.append(graphs.Unresolved(here, place.function, reason))
+            capture.unresolved.append(graphs.Unresolved(here, function.qualname, reason))
 
 
 def merged(regions: Iterable[RegionReport]) -> list[RegionReport]:

@@ -18,6 +18,7 @@ Writes = Callable[[str], frozenset[str]]
 """The fields that calling a method of the object, by its name, may write."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try)
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
@@ -180,9 +181,7 @@ class _Slicer:
         effects = _effects_of(statement, self.owner)
         if not self._matters(effects):
             return None
-        if isinstance(
-            statement, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try)
-        ):
+        if isinstance(statement, _COMPOUND):
             return self._compound(statement)
         self._need(effects.uses)
         return statement
