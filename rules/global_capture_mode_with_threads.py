@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureStarted
+from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parallel import ThreadRun
 from graphlint.finding import Confidence, Level
@@ -37,21 +38,22 @@ class GlobalCaptureModeWithThreads(Rule):
         if capture.facts["thread"] is not None:
             self._inside.append((capture, capture.facts["thread"]))
         for loader in capture.facts["loaders"]:
-            where = f" made at line {loader.site.line}" if loader.site is not None else ""
-            yield _report(capture, f"the pinning thread of the data loader{where} calls CUDA meanwhile")
+            yield _report(capture, "the pinning thread of a data loader calls CUDA meanwhile", loader.site)
         for run in capture.facts["threads"]:
             if run.calls_outside(capture.facts["locks"]):
-                yield _report(capture, f"the thread started at line {run.place.line} calls CUDA meanwhile")
+                yield _report(capture, "a thread that was started before calls CUDA meanwhile", run.place)
 
     def at_end(self) -> Iterator[Report]:
         """A capture on a thread: another thread may have been started after it, so wait for the end."""
         for capture, thread in self._inside:
             for other in self._runs:
                 if other.overlaps(thread) and other.calls_outside(capture.facts["locks"]):
-                    yield _report(capture, "other threads of the same program call CUDA meanwhile")
+                    yield _report(capture, "another thread of the program calls CUDA meanwhile", other.place)
                     break
 
 
-def _report(capture: Capture, why: str) -> Report:
+def _report(capture: Capture, why: str, source: Place | None) -> Report:
+    """The chain leads to the capture, and then to what makes the other thread."""
     message = f"this capture makes unsafe CUDA calls fail on every thread, and {why}"
-    return Report(capture.place, message, Confidence.LIKELY, help=HELP)
+    chain = (*capture.chain, capture.place.hop, *([source.hop] if source is not None else []))
+    return Report(capture.place, message, Confidence.LIKELY, chain=chain, help=HELP)
