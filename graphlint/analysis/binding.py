@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import duck, hints
+from graphlint.analysis import duck, hints, numeric_uses
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import (
+    NONE,
     Change,
     Const,
     Env,
@@ -19,6 +20,8 @@ from graphlint.analysis.values import (
     Sequence_,
     Unknown,
     Value,
+    is_none,
+    join,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +75,8 @@ def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments,
 def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value, place: Place) -> Value:
     if isinstance(value, Unknown) and arg.annotation is not None:
         return hints.value_of(m, arg.annotation, function.module, value.change, place)
+    if isinstance(value, Unknown) and numeric_uses.is_integer(function, arg.arg):
+        return Host("int", value.change)
     return value
 
 
@@ -79,9 +84,17 @@ def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, pl
     """A parameter nobody in the project gives: what its annotation, or nothing, says."""
     here = Place(function.module, arg, function.qualname)
     if arg.annotation is None:
-        guessed = duck.guess(m, function, arg.arg, change, here)
-        return guessed if guessed is not None else Unknown(f"argument `{arg.arg}`", change)
+        return _by_use(m, function, arg.arg, change, here)
     value = hints.value_of(m, arg.annotation, function.module, change, here)
     if isinstance(value, Obj) and value.cls == "torch.nn.Module":
         return duck.guess(m, function, arg.arg, change, here) or value
     return value
+
+
+def _by_use(m: Machine, function: Function, name: str, change: Change, here: Place) -> Value:
+    """A parameter without annotation: what the program does with it says what it is, or nothing does."""
+    if numeric_uses.is_integer(function, name):
+        optional = name in (function.defaults or {}) and is_none((function.defaults or {}).get(name))
+        return join(Host("int", change), NONE) if optional else Host("int", change)
+    guessed = duck.guess(m, function, name, change, here)
+    return guessed if guessed is not None else Unknown(f"argument `{name}`", change)

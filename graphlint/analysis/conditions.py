@@ -95,7 +95,8 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
     if answer is None:
         answer = correlations.assumed(m, value)
     if m.captures and (answer is None or isinstance(node, ast.Compare)) and not _asks_for_none(node):
-        tensor_ops.host_use(m, node, value, "branch", frame)
+        bounds = how == "while" and isinstance(node, ast.Compare)
+        tensor_ops.host_use(m, node, value, "loop" if bounds else "branch", frame)
     elif m.captures and isinstance(value, Const) and isinstance(value.value, bool):
         tensor_ops.host_use(m, node, value, "flag", frame)
     return answer

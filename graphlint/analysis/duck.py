@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import hints, names, synthesis
-from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import module_names, optim, tensors
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
@@ -75,6 +75,9 @@ def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
         elif isinstance(node, ast.Call) and is_value(node.func):
             if not any(isinstance(a, ast.Starred) for a in node.args):
                 uses.arities.add(len(node.args) + len(node.keywords))
+        elif isinstance(node, ast.Call) and last_name(node.func) == "make_graphed_callables":
+            if len(node.args) > 1 and is_value(node.args[0]) and isinstance(node.args[1], ast.Tuple):
+                uses.arities.add(len(node.args[1].elts))
 
 
 def _is_own_field(node: ast.AST, name: str) -> bool:

@@ -172,12 +172,12 @@ def new_graph(place: Place) -> Obj:
 def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
     """Whether `now` holds other tensor memory than `then`: (possibly, certainly)."""
     before = {part.storage for part in alternatives(then) if isinstance(part, Tensor)}
-    after = [part for part in alternatives(now) if isinstance(part, Tensor)]
-    if not before or not after:
-        moved_there = any(isinstance(part, Unknown) and part.typed == MOVED for part in alternatives(now))
-        return bool(before) and moved_there, False
-    moved = [part for part in after if part.storage not in before]
-    return bool(moved), len(moved) == len(alternatives(now))
+    if not before:
+        return False, False
+    now_held = alternatives(now)
+    moved = [part for part in now_held if isinstance(part, Tensor) and part.storage not in before]
+    elsewhere = any(isinstance(part, Unknown) and part.typed == MOVED for part in now_held)
+    return bool(moved) or elsewhere, bool(moved) and len(moved) == len(now_held)
 
 
 def holds_other_memory(record: Capture, then: Value, now: Value, depth: int = 3) -> tuple[bool, bool]:

@@ -19,6 +19,7 @@ from graphlint.analysis import (
     instances,
     names,
     statements,
+    subclasses,
     synthesis,
     tensor_ops,
 )
@@ -156,8 +157,8 @@ def _class_holds(info: ClassInfo) -> bool:
 def _live_class(m: Machine, root: Root, frame: Frame) -> None:
     value = names.module_attribute(m, root.module, root.qualname)
     for part in alternatives(value) if value is not None else ():
-        if isinstance(part, Class):
-            _live(m, part.info, frame)
+        for info in subclasses.lived_as(m, part.info) if isinstance(part, Class) else ():
+            _live(m, info, frame)
 
 
 def _live(m: Machine, info: ClassInfo, frame: Frame) -> None:

@@ -31,6 +31,23 @@ def implementations(m: Machine, info: ClassInfo) -> list[ClassInfo]:
     return info.implementations
 
 
+# How many of its subclasses a class that nobody makes itself is lived through as.
+MOST_LIVED = 3
+
+
+def lived_as(m: Machine, info: ClassInfo) -> list[ClassInfo]:
+    """The classes whose instances run the methods of `info`: its subclasses where nobody makes it itself.
+
+    A mixin has its fields from the class that it is mixed into.
+    """
+    if _is_made(m, info):
+        return [info]
+    found = implementations(m, info)
+    if not found and info.find("__init__") is None:
+        found = [sub for sub in _below(m, info) if sub.find("__init__") is not None]
+    return found[:MOST_LIVED] or [info]
+
+
 def define_all(m: Machine, info: ClassInfo) -> None:
     """Define every subclass in the project, so that what a class statement does has happened."""
     for _ in _below(m, info):

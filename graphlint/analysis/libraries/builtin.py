@@ -253,8 +253,20 @@ def _extreme(call: Call) -> Value:
     default = call.arguments.kwargs.get("default")
     if tensors:
         return join_all(tensors)
-    made = expressions.derived(call.name, *values) if values else Unknown("empty")
+    made = _host_extreme(call, values) if values else Unknown("empty")
     return join(made, default) if default is not None else made
+
+
+def _host_extreme(call: Call, values: list[Value]) -> Value:
+    """The largest of unknown things is a host number where one is compared with a number, or of a whole list."""
+    made = expressions.derived(call.name, *values)
+    if not isinstance(made, Unknown) or not (len(call.args) == 1 or any(map(_is_number, values))):
+        return made
+    return Host("any", made.change)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Host) or (isinstance(value, Const) and type(value.value) in (int, float))
 
 
 @model("builtins.sum")

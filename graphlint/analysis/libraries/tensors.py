@@ -42,7 +42,6 @@ TENSOR_ONLY = frozenset(
         "softmax",
         "log_softmax",
         "argmax",
-        "requires_grad_",
         "data_ptr",
         "is_cuda",
         "new_empty",

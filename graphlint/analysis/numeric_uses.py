@@ -1,0 +1,93 @@
+"""Which parameters must be host integers, by what the program does with them: bounds of slices and ranges, sizes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphlint.analysis import generators
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.values import Function
+from graphlint.facts.pernode import per_node
+
+# Functions of torch that make a tensor of the sizes that they are given by position.
+FACTORIES = frozenset({"zeros", "ones", "empty", "rand", "randn"})
+# What keeps an integer an integer on its way into a bound.
+THROUGH = frozenset({"min", "max", "int"})
+
+
+def is_integer(function: Function, name: str) -> bool:
+    """Whether parameter `name` bounds a slice or range or is a size, itself or through a field of its object."""
+    if name in sized_names(function.node):
+        return True
+    kept = fields_given(function.node, name)
+    return bool(kept) and function.cls is not None and not kept.isdisjoint(_sized_fields(function.cls))
+
+
+def _sized_fields(info: ClassInfo) -> frozenset[str]:
+    nodes = [method for cls in info.mro() for method in cls.methods.values()]
+    return frozenset(name[1:] for node in nodes for name in sized_names(node) if name.startswith("."))
+
+
+@per_node
+def sized_names(node: ast.AST) -> frozenset[str]:
+    """The names, and with a dot before them the fields of `self`, that a function uses as integers."""
+    return frozenset(name for part in generators.own_nodes(node) for name in _sizes_in(part))
+
+
+def _sizes_in(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Slice):
+        for bound in (node.lower, node.upper, node.step):
+            yield from _operands(bound)
+    elif isinstance(node, ast.Call) and _takes_sizes(node.func):
+        for argument in node.args:
+            for size in argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else [argument]:
+                yield from _operands(size)
+
+
+def _takes_sizes(callee: ast.expr) -> bool:
+    if isinstance(callee, ast.Name):
+        return callee.id == "range"
+    return isinstance(callee, ast.Attribute) and callee.attr in FACTORIES and _is_torch(callee.value)
+
+
+def _is_torch(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "torch"
+
+
+def _operands(node: ast.expr | None) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        yield f".{node.attr}"
+    elif isinstance(node, ast.UnaryOp):
+        yield from _operands(node.operand)
+    elif isinstance(node, ast.BinOp):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in THROUGH:
+        for argument in node.args:
+            yield from _operands(argument)
+
+
+@per_node
+def _assignments(node: ast.AST) -> tuple[ast.Assign, ...]:
+    return tuple(part for part in generators.own_nodes(node) if isinstance(part, ast.Assign))
+
+
+def fields_given(node: ast.AST, name: str) -> frozenset[str]:
+    """The fields that a method sets to one of its parameters: `self.a = name`, `self.a, self.b = name, ...`."""
+    return frozenset(
+        field
+        for assignment in _assignments(node)
+        for target in assignment.targets
+        for field in _given(target, assignment.value, name)
+    )
+
+
+def _given(target: ast.expr, value: ast.expr, name: str) -> Iterator[str]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for part, source in zip(target.elts, value.elts, strict=True):
+            yield from _given(part, source, name)
+    elif isinstance(target, ast.Attribute) and isinstance(value, ast.Name) and value.id == name:
+        yield target.attr

@@ -1,0 +1,75 @@
+"""A class that is only mixed into others is lived through as those: its fields are set up there."""
+
+from __future__ import annotations
+
+from tests.programs import captured, check_marks
+
+ACTOR = {
+    "noise.py": """
+        import torch
+
+        class GraphMixin:
+            def act(self):
+                noise = torch.randn(8, generator=self.noise, device="cuda")  # {mark}: CG503
+                return self.scale(self.obs + noise)
+
+            def capture(self):
+                torch.cuda.synchronize()
+                self.graph = torch.cuda.CUDAGraph()
+                {register}
+                with torch.cuda.graph(self.graph):
+                    self.action = self.act()
+    """,
+    "actor.py": """
+        import torch
+        from noise import GraphMixin
+
+        class Actor(GraphMixin):
+            def __init__(self, seed):
+                self.obs = torch.zeros(8, device="cuda")
+                self.noise = torch.Generator(device="cuda").manual_seed(seed)
+
+            def scale(self, x):
+                return x * 2
+
+            def step(self, obs):
+                self.obs.copy_(obs)
+                self.graph.replay()
+                return self.action.clone()
+
+        def main(env):
+            actor = Actor(1)
+            actor.act()
+            actor.capture()
+            return actor.step(env.reset())
+    """,
+}
+
+
+def _actor(mark: str, register: str) -> dict[str, str]:
+    return {
+        name: text.replace("{mark}", mark).replace("{register}", register) for name, text in ACTOR.items()
+    }
+
+
+def test_a_mixin_has_the_fields_of_the_class_that_it_is_mixed_into() -> None:
+    check_marks(_actor("expect", "pass"))
+    check_marks(_actor("ok", "self.graph.register_generator_state(self.noise)"))
+
+
+def test_a_mixin_calls_the_methods_of_the_class_that_it_is_mixed_into() -> None:
+    assert captured(_actor("expect", "pass")) == {"Actor.scale", "GraphMixin.act"}
+
+
+def test_a_class_without_subclasses_is_lived_through_as_itself() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Runner:
+            def capture(self):
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    self.y = torch.ones(4, device="cuda").nonzero()  # expect: CG305
+        """
+    )
