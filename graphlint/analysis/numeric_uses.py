@@ -1,4 +1,4 @@
-"""Which parameters must be host integers, by what the program does with them: bounds of slices and ranges, sizes."""
+"""Which parameters must be host integers: those that the program uses as bounds or sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THROUGH = frozenset({"min", "max", "int"})
 
 
 def is_integer(function: Function, name: str) -> bool:
-    """Whether parameter `name` bounds a slice or range or is a size, itself or through a field of its object."""
+    """Whether parameter `name` is a bound or a size, itself or through a field of its object."""
     if name in sized_names(function.node):
         return True
     kept = fields_given(function.node, name)
@@ -76,7 +76,7 @@ def _assignments(node: ast.AST) -> tuple[ast.Assign, ...]:
 
 
 def fields_given(node: ast.AST, name: str) -> frozenset[str]:
-    """The fields that a method sets to one of its parameters: `self.a = name`, `self.a, self.b = name, ...`."""
+    """The fields that a method sets to a parameter: `self.a = name`, `self.a, self.b = name, ...`."""
     return frozenset(
         field
         for assignment in _assignments(node)

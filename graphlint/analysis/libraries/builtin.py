@@ -258,7 +258,7 @@ def _extreme(call: Call) -> Value:
 
 
 def _host_extreme(call: Call, values: list[Value]) -> Value:
-    """The largest of unknown things is a host number where one is compared with a number, or of a whole list."""
+    """The largest of unknown things is a host number where it is compared with one, or out of a list."""
     made = expressions.derived(call.name, *values)
     if not isinstance(made, Unknown) or not (len(call.args) == 1 or any(map(_is_number, values))):
         return made
