@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import CaptureStarted
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import way_to
 
 HELP = "begin and end the capture inside `with torch.cuda.stream(torch.cuda.Stream()):`"
 
@@ -28,4 +29,5 @@ class CaptureOnDefaultStream(Rule):
         if capture is None or capture.kind not in BY_HAND or capture.stream is None:
             return
         if capture.stream.label == "default" and capture.facts["script"]:
-            yield Report(event.place, "a capture cannot begin on the default stream", help=HELP)
+            message = "a capture cannot begin on the default stream"
+            yield Report(event.place, message, chain=way_to(capture), help=HELP)

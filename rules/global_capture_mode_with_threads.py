@@ -10,6 +10,7 @@ from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parallel import ThreadRun
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import way_to
 
 HELP = 'pass `capture_error_mode="thread_local"`, or stop the other thread while the capture runs'
 
@@ -55,5 +56,6 @@ class GlobalCaptureModeWithThreads(Rule):
 def _report(capture: Capture, why: str, source: Place | None) -> Report:
     """The chain leads to the capture, and then to what makes the other thread."""
     message = f"this capture makes unsafe CUDA calls fail on every thread, and {why}"
-    chain = (*capture.chain, capture.place.hop, *([source.hop] if source is not None else []))
+    thread = (source.hop,) if source is not None else ()
+    chain = (*(way_to(capture) or (capture.place.hop,)), *thread)
     return Report(capture.place, message, Confidence.LIKELY, chain=chain, help=HELP)

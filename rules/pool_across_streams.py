@@ -8,6 +8,7 @@ from graphlint.analysis.events import CaptureEnded
 from graphlint.analysis.graphs import Capture, share_memory
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import way_to
 
 HELP = "capture all graphs of a pool on one stream"
 
@@ -34,6 +35,7 @@ class PoolAcrossStreams(Rule):
                     "this graph gets the pool of one that was captured on another stream; "
                     "blocks belong to a stream, so nothing is shared"
                 )
-                yield Report(capture.place, message, chain=(earlier.place.hop, capture.place.hop), help=HELP)
+                chain = (earlier.place.hop, *(way_to(capture) or (capture.place.hop,)))
+                yield Report(capture.place, message, chain=chain, help=HELP)
                 break
         self.captures.append(capture)

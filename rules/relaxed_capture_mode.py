@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import CaptureStarted
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import way_to
 
 HELP = 'use `capture_error_mode="thread_local"` where other threads are the reason'
 
@@ -27,4 +28,4 @@ class RelaxedCaptureMode(Rule):
             and event.capture.kind != "begin_capture"
         ):
             message = "in the relaxed mode calls that a capture must not make go through without an error"
-            yield Report(event.place, message, help=HELP)
+            yield Report(event.place, message, chain=way_to(event.capture), help=HELP)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureGuarded
 from graphlint.analysis.values import Const, Obj, is_none
-from graphlint.finding import Confidence, Level
+from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
 HELP = "let the failure end the process, or try the capture in a process of its own first"
@@ -22,18 +22,20 @@ class SwallowedCaptureFailure(Rule):
     subscribes = (Called, CaptureGuarded)
 
     def __init__(self) -> None:
-        self._random: set[int] = set()
+        self._random: dict[int, tuple[Hop, ...]] = {}
 
     def on(self, event: Called | CaptureGuarded) -> Iterator[Report]:
         if isinstance(event, CaptureGuarded):
-            if any(id(capture) in self._random for capture in event.guarded):
+            drawing = [self._random[id(each)] for each in event.guarded if id(each) in self._random]
+            if drawing:
                 message = (
                     "after a capture that failed here the default generator stays in capture mode, and the "
                     "next eager random operation raises"
                 )
-                yield Report(event.place, message, Confidence.LIKELY, help=HELP)
+                chain = (*drawing[0], event.place.hop)
+                yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
         elif event.capture is not None and _draws(event):
-            self._random.add(id(event.capture))
+            self._random.setdefault(id(event.capture), event.chain)
 
 
 def _draws(event: Called) -> bool:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+
 from graphlint.analysis.events import Operation
+from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import Tensor, Unknown, Value, alternatives, tensors_in
-from graphlint.finding import Confidence
+from graphlint.finding import Confidence, Hop
 from graphlint.rules import operations
+
+# Where a run of the program begins, nobody calls: such a call stands at the definition itself.
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 
 # Syntax that asks for the truth of a value: the answer decides which Python runs.
 CONTROL_FLOW = {
@@ -78,3 +84,10 @@ def is_parameter(value: Value) -> bool:
         isinstance(part, Tensor) and (part.parameter or part.storage.owner == "parameter")
         for part in alternatives(value)
     )
+
+
+def way_to(capture: Capture) -> tuple[Hop, ...]:
+    """How the program comes to a region: the calls from its entry point, then the region; empty for none."""
+    calls = [frame.call for frame in capture.facts["frames"] if frame.call is not None]
+    hops = [call.hop for call in calls if not isinstance(call.node, DEFINITIONS)]
+    return (*hops, capture.place.hop) if hops else ()
