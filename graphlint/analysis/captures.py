@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import displaced, effects, parallel, streams, tensor_ops
+from graphlint.analysis import displaced, effects, parallel, streams, tensor_ops, timeline
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -85,6 +85,7 @@ def start(
     capture.facts["loaders"] = tuple(parallel.pinning_loaders(m))
     capture.facts["locks"] = parallel.held_locks(m)
     parallel.note_cuda_call(m)
+    timeline.started(m)
     capture.keys = _keys(m)
     capture.facts["script"] = m.script
     capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
@@ -247,6 +248,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     record.renewed = _renewal(record, among)
     changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
+    timeline.replayed(m, record, place)
     _frozen_uses(m, record, place)
     _overwrite_pool(m, record, place)
 

@@ -185,6 +185,19 @@ class CaptureGuarded(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class Race(Event):
+    """Two pieces of work touch the same memory, and nothing says which comes first.
+
+    `kind` says what: an `input` written, an `output` read, a reader of it `overwritten` by a replay, host memory
+    read (`host-read`) or written (`host-write`) by Python. `earlier` is where the other work is issued.
+    """
+
+    kind: str
+    earlier: Place
+    stream: Obj | None = None
+
+
+@dataclass(slots=True, kw_only=True)
 class OutsideWait(Event):
     """A stream of the capture waits for work that is not part of the capture."""
 

@@ -211,7 +211,9 @@ def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: 
         made = m.tensor(owner.device, frame.place(node), owner.kind, ndim)
         made.library = owner.library
         return made
-    return owner.alias(ndim=ndim)
+    part = owner.alias(ndim=ndim)
+    part.part = index
+    return part
 
 
 def _copies(index: Value) -> bool:

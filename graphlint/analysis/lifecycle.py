@@ -136,6 +136,7 @@ def _use_result(m: Machine, result: Value, frame: Frame, node: ast.AST, depth: i
         if isinstance(part, Function) and part.env is not None:
             for _ in range(2):
                 m.step += 1
+                m.timeline.forget()  # what calls it may wait in between
                 calls.call(m, part, _arguments(m, part, Change.CHANGING), node, frame)
         elif isinstance(part, Obj) and isinstance(part.cls, ClassInfo) and _class_holds(part.cls):
             _step_object(m, part, frame, node)
@@ -272,6 +273,7 @@ def _steps(
         if not closes(owner, names[index:]):
             captures.abandon(m, depth)
         m.step += 1
+        m.timeline.forget()
         result = _call(m, owner, name, Change.CHANGING, frame, node, given, same_key=same_key)
         for part in alternatives(result):
             if isinstance(part, Function) and part.env is not None:

@@ -20,6 +20,7 @@ from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
 from graphlint.analysis.parallel import ThreadRun, note_cuda_call
+from graphlint.analysis.timeline import Timeline
 from graphlint.analysis.values import (
     Cell,
     Const,
@@ -73,6 +74,7 @@ class Machine:
         self.open_exits: list[Callable[[], None]] = []
         self.suspending = 0
         self.streams: list[Obj] = []
+        self.timeline = Timeline()
         self.default_stream = Obj("torch.cuda.Stream", None, "default")
         self.capture_stream = Obj("torch.cuda.Stream", None, "capture")
         self.loop_cells: dict[Cell, Loop] = {}
@@ -153,6 +155,8 @@ class Machine:
         if self.capture is not None:
             text = place.text[:120] if isinstance(place.node, ast.expr) else ""
             self.capture.unresolved.append(Unresolved(place, text, reason))
+        else:
+            self.timeline.forget()
 
     def count_resolved(self) -> None:
         """Count a call in captured code that was followed."""

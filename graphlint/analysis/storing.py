@@ -12,6 +12,7 @@ from graphlint.analysis import (
     lifetimes,
     synthesis,
     tensor_ops,
+    timeline,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
@@ -148,9 +149,15 @@ def in_place(m: Machine, owner: Tensor, node: ast.AST, frame: Frame, operands: t
     wrote_tensor(m, owner, operands[0] if operands else NONE, node, frame)
 
 
-def wrote_tensor(m: Machine, owner: Tensor, value: Value, node: ast.AST, frame: Frame) -> None:
-    """The memory of a tensor was written in place."""
+def wrote_tensor(
+    m: Machine, owner: Tensor, value: Value, node: ast.AST, frame: Frame, *, waits: bool = True
+) -> None:
+    """The memory of a tensor was written in place; the host waits for a copy between memories if `waits`."""
     place = frame.place(node)
+    if m.captures:
+        timeline.captured(m, owner, value, place)
+    else:
+        timeline.wrote(m, owner, value, place, waits=waits)
     m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, streams
+from graphlint.analysis import conditions, streams, timeline
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
@@ -80,6 +80,8 @@ def arithmetic(
     tensors = operands_of(left, right)
     if not tensors:
         return Unknown("tensor arithmetic", typed="tensor")
+    if not any(tensor.on_device for tensor in tensors):
+        timeline.host_reads(m, tensors, place)
     note_use(m, tensors, place)
     library = next((t.library for t in tensors if t.library), "")
     if isinstance(getattr(node, "op", None), ast.MatMult):
@@ -132,6 +134,7 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
             m.check_stale(tensor, place)
     capture = m.capture
     if capture is None:
+        timeline.used(m, tensors, place)
         return
     capture.operations += any(tensor.on_device for tensor in tensors)
     for tensor in tensors:
@@ -153,7 +156,9 @@ def effect(
 ) -> None:
     """Tell the rules of an operation with an effect on the capture."""
     capture = broken_capture(m, name, what)
-    if capture is not None:
+    if capture is None:
+        timeline.waits_for(m, what)
+    else:
         place = frame.place(node)
         event = Operation(place=place, name=name, effect=what, operands=operands, how=how, capture=capture)
         event.keywords = keywords or {}
@@ -176,9 +181,10 @@ def _reaches_over(capture: Capture, name: str, what: str) -> bool:
 
 def formatted(m: Machine, node: ast.AST, value: Value, frame: Frame, how: str) -> None:
     """Formatting reads the values of device tensors, also inside containers."""
+    printed = _printed(value)
     if not m.captures:
-        return
-    found = [t for t in _printed(value) if t.on_device]
+        timeline.host_reads(m, printed, frame.place(node))
+    found = [t for t in printed if t.on_device]
     if found:
         effect(m, node, "Tensor.__format__", "format", tuple(found), frame, how=how)
 
@@ -196,6 +202,8 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
     done with the number. What captured code reads from host memory that it has made itself is no news to it.
     """
     capture = m.capture
+    if capture is None:
+        timeline.host_reads(m, tensors, m.frame.here)
     told = capture is not None and (
         any(tensor.on_device for tensor in tensors)
         or not any(_is_brought(capture, tensor) for tensor in tensors)

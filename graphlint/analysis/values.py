@@ -154,7 +154,7 @@ class Tensor(Value):
 
     `kind` is `float`, `int`, `byte`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
     count of the storage's graph when this alias was taken. `library` is the one whose array it is, empty for
-    torch.
+    torch. `part` is the index by which it was taken from a larger one, None for all of it.
     """
 
     __slots__ = (
@@ -163,6 +163,7 @@ class Tensor(Value):
         "library",
         "ndim",
         "parameter",
+        "part",
         "received",
         "shape",
         "stamp",
@@ -191,6 +192,7 @@ class Tensor(Value):
         self.parameter = parameter
         self.shape = shape
         self.library = ""
+        self.part: Value | None = None
 
     @property
     def device(self) -> str | None:
@@ -203,7 +205,7 @@ class Tensor(Value):
     def alias(self, kind: str | None = None, ndim: int | None = None) -> Tensor:
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
-        made.library = self.library
+        made.library, made.part = self.library, self.part
         return made
 
     def __repr__(self) -> str:

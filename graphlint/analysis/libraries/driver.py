@@ -73,7 +73,9 @@ def stream_of(call: Call, value: Value | None) -> Obj:
 
 @driver_call("StreamCreate", "StreamCreateWithFlags", "StreamCreateWithPriority")
 def _create_stream(call: Call) -> Value:
-    return Obj("torch.cuda.Stream", call.place, "own")
+    made = Obj("torch.cuda.Stream", call.place, "own")
+    made.fields["blocking"] = True
+    return made
 
 
 @driver_call("StreamBeginCapture", "StreamBeginCapture_v2", "StreamBeginCaptureToGraph")

@@ -11,6 +11,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.timeline import Knowledge
 from graphlint.analysis.values import (
     FALSE,
     NONE,
@@ -51,7 +52,10 @@ def current_stream(call: Call) -> Obj:
     "torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream", "torch.cuda.get_stream_from_external"
 )
 def _stream(call: Call) -> Value:
-    return Obj("torch.cuda.Stream", call.place, "own")
+    """Streams of torch do not wait for the default stream; those of others do unless they are told not to."""
+    made = Obj("torch.cuda.Stream", call.place, "own")
+    made.fields["blocking"] = not call.written.startswith("torch") and not call.flag(1, "non_blocking")
+    return made
 
 
 @model("torch.cuda.current_stream")
@@ -88,6 +92,9 @@ def _wait_stream(call: Call) -> Value:
     others = streams_in(call.get(0, "stream"))
     only = others[0] if len(others) == 1 else None
     call.m.emit(Called(place=call.place, what="wait-stream", target=call.this, data=only))
+    if not call.m.captures:
+        line = call.m.timeline
+        line.wait(call.this, line.known_to(only) if only is not None else line.issued)
     if only is not None:
         streams.order(call.m, call.place, call.this, only)
     else:
@@ -121,6 +128,8 @@ def _record(call: Call) -> Value:
 def recorded(call: Call, event: Obj, stream: Obj | None) -> None:
     """An event was recorded on a stream."""
     call.m.heap.write(event.fields, "stream", stream)
+    line = call.m.timeline
+    call.m.heap.write(event.fields, "known", line.known_to(stream) if stream is not None else line.issued)
     call.m.heap.write(event.fields, "capture", call.m.capture)
 
 
@@ -138,6 +147,8 @@ def _wait_event(call: Call) -> Value:
 def wait_for(call: Call, event: Obj, waiter: Obj) -> None:
     """A stream waits for an event."""
     earlier = event.fields.get("stream")
+    if not call.m.captures:
+        call.m.timeline.wait(waiter, event.fields.get("known") or call.m.timeline.issued)
     call.m.emit(Called(place=call.place, what="wait-stream", target=waiter, data=earlier))
     in_capture = event.fields.get("capture") is call.m.capture
     if isinstance(earlier, Obj) and (in_capture or event.fields.get("external") is FALSE):
@@ -156,6 +167,8 @@ def _query(call: Call) -> Value:
 
 def _effect(call: Call, what: str, value: Value) -> Value:
     parallel.note_cuda_call(call.m)
+    if not call.m.captures:
+        call.m.timeline.host_waits(_waited_for(call))
     capture = tensor_ops.broken_capture(call.m, call.name, what)
     if capture is not None:
         event = Operation(
@@ -166,6 +179,17 @@ def _effect(call: Call, what: str, value: Value) -> Value:
     else:
         call.m.emit(Called(place=call.place, what=what, target=call.owner or Const(call.name)))
     return value
+
+
+def _waited_for(call: Call) -> Knowledge:
+    """What a call that waits, or asks until it is done, waits for."""
+    line, owner = call.m.timeline, call.owner
+    if isinstance(owner, Obj) and owner.cls == "torch.cuda.Stream" and streams.is_known(owner):
+        return line.known_to(owner)
+    if isinstance(owner, Obj) and owner.cls == "torch.cuda.Event":
+        known = owner.fields.get("known")
+        return dict(known) if isinstance(known, dict) else line.issued
+    return line.issued
 
 
 @model("Tensor.record_stream")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import frameworks, parallel, storing, table_conditions, tensor_ops
+from graphlint.analysis import frameworks, parallel, storing, table_conditions, tensor_ops, timeline
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call
@@ -207,6 +207,9 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     _announce(call, operation, operands, tensors, device)
     if device != "cpu" or any(t.on_device for t in tensors):
         _use_hosts(call, operation, operands)
+    is_number = operation.result in HOST_RESULTS or operation.result == "host-list"
+    if device in ("cpu", "pinned") and not is_number and not any(t.on_device for t in tensors):
+        timeline.host_reads(m, tensors, call.place)
     tensor_ops.note_use(m, tensors, call.place)
     if isinstance(out, Tensor):
         tensor_ops.note_use(m, [out], call.place)
@@ -214,6 +217,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
         return out
     made = result(call, operation, operands, tensors, device)
     tensor_ops.note_source(m, tensors, made)
+    if tensors and table_conditions.is_true(call.get(1, "non_blocking")):
+        timeline.moved(m, tensors[0], made, call.place)
     if operation.result != "inplace":
         tensor_ops.belongs_to(made, operations.library_of(operation.name))
     return made
@@ -240,7 +245,7 @@ def _announce(
                 keywords=call.arguments.kwargs,
             )
         )
-    if not (m.captures or m.foreign) or not operation.effects:
+    if not operation.effects or not (m.captures or m.foreign or m.finished):
         return
     keywords = call.arguments.kwargs
     arguments = Arguments(operation, operands, keywords, device, call.arguments.more is None)
@@ -250,6 +255,7 @@ def _announce(
         return
     capture = tensor_ops.broken_capture(m, operation.name, effect.kind)
     if capture is None:
+        timeline.waits_for(m, effect.kind)
         return
     event = Operation(place=call.place, name=operation.name, effect=effect.kind, operands=tuple(operands))
     event.keywords, event.entry, event.capture = call.arguments.kwargs, operation, capture
@@ -399,7 +405,8 @@ def _aliased(
     last = operation.name.rpartition(".")[2]
     if kind == "inplace":
         source = operands[1] if len(operands) > 1 else Unknown("value")
-        storing.wrote_tensor(call.m, first, source, call.node, call.frame)
+        waits = not table_conditions.is_true(call.get(1, "non_blocking"))
+        storing.wrote_tensor(call.m, first, source, call.node, call.frame, waits=waits)
         return operands[0]
     if kind == "maybe-view":
         moved = device != first.device and not (device is None and first.device == "cuda")
