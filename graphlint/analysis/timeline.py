@@ -1,8 +1,8 @@
-"""Which work comes before which, between replays: on the streams of the device, and as far as the host has waited.
+"""Which work comes before which, between replays: on the streams, and as far as the host has waited.
 
 Every stream counts what is issued to it, and remembers how far into each other stream it has waited. What the
-program does not show is taken to be ordered: streams that arrive as arguments, and everything before a call that
-could not be followed. It begins when the first capture has ended: a capture waits for the device.
+program does not show is taken to be ordered: streams that arrive as arguments, and everything before a call
+that could not be followed. It begins when the first capture has ended: a capture waits for the device.
 """
 
 from __future__ import annotations
