@@ -22,7 +22,9 @@ class UnorderedInputWrite(Rule):
 
     def on(self, event: Race) -> Iterator[Report]:
         if event.kind == "input":
-            message = "this writes an input of a graph on another stream than the replay, "
+            message = (
+                "this writes an input of a graph on another stream than the replay, "
                 "and the replay does not wait for it"
+            )
             chain = (event.earlier.hop, event.place.hop)
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)

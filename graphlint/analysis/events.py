@@ -189,7 +189,7 @@ class Race(Event):
     """Two pieces of work touch the same memory, and nothing says which comes first.
 
     `kind` says what: an `input` written, an `output` read, a reader of it `overwritten` by a replay, host
-    memory read (`host-read`) or written (`host-write`) by Python. `earlier` is where the other work is issued.
+    memory read (`host-read`) or written (`host-write`) by Python. `earlier` is where the other work began.
     """
 
     kind: str

@@ -211,7 +211,7 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
 
 
 def captured(m: Machine, owner: Tensor, source: Value | None, place: Place) -> None:
-    """Captured code writes a tensor in place: copies to host memory are recorded, writes by the host are not."""
+    """Captured code writes a tensor in place: copies to host memory are recorded, writes of Python not."""
     capture = m.captures[-1]
     if owner.device != "pinned":
         return
