@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import displaced, effects, parallel, streams, tensor_ops, timeline
+from graphlint.analysis import displaced, effects, parallel, renewals, streams, tensor_ops, timeline
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -30,7 +30,6 @@ from graphlint.analysis.graphs import (
 from graphlint.analysis.values import (
     DRAWN,
     MODE,
-    Cell,
     Change,
     Const,
     Env,
@@ -87,6 +86,7 @@ def start(
     parallel.note_cuda_call(m)
     timeline.started(m)
     capture.keys = _keys(m)
+    renewals.note_tests(m, capture)
     capture.facts["script"] = m.script
     capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
     if told:
@@ -137,6 +137,18 @@ def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
                 keys |= _identities(loop.current) if loop.current is not None else set()
     for graph in held:
         graph.fields.setdefault("keys", set()).update(keys)
+
+
+def has_entry_for(m: Machine, where: Value, item: Value) -> bool:
+    """Whether a table has an entry for a size that comes with a call, if a graph of that size is replayed.
+
+    The table holds no graphs itself, and was filled for the configured sizes that graphs are kept by.
+    """
+    if not isinstance(where, Mapping) or change_of(item) < Change.SHAPE:
+        return False
+    sizes = {key for capture in m.finished if capture.step < m.step for key in keys_of(capture)}
+    filled = [change_of(key) < Change.SHAPE and not held_graphs(held) for key, held in where.entries()]
+    return bool(filled) and all(filled) and all(_identities(key) & sizes for key, _ in where.entries())
 
 
 def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
@@ -245,29 +257,12 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     if not isinstance(record, Capture):
         return
     record.replayed.add(place.hop)
-    record.renewed = _renewal(record, among)
+    record.renewed = renewals.renewal(record, among)
     changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
     timeline.replayed(m, record, place)
     _frozen_uses(m, record, place)
     _overwrite_pool(m, record, place)
-
-
-def _renewal(record: Capture, among: Sequence[Obj]) -> int:
-    """When the region was captured anew under the name that is replayed; 0 when it was not.
-
-    Where the name may still stand for the older graph, the new capture and what was bound for it happen
-    under one condition: an older graph that is replayed finds its own inputs. Graphs kept by key are no such.
-    """
-    later = [
-        other.clock
-        for graph in among
-        if isinstance(other := graph.fields.get("record"), Capture)
-        and other.place.key == record.place.key
-        and other.clock > record.clock
-        and not graph.fields.get("keys")
-    ]
-    return max(later, default=0)
 
 
 def _overwrite_pool(m: Machine, record: Capture, place: Place) -> None:
@@ -291,7 +286,7 @@ def _all_replaced(m: Machine, record: Capture, read: Read) -> Changed | None:
     assert isinstance(read.owner, Mapping)
     now = join_all(value for _, value in read.owner.entries())
     _, certainly = names_other_memory(read.value, now)
-    writes = [w for key in read.fields for w in writes_since(m, record, (id(read.fields), key))]
+    writes = [w for key in read.fields for w in renewals.writes_since(m, record, (id(read.fields), key))]
     return Changed(read, now, writes, False) if certainly and writes else None
 
 
@@ -299,7 +294,7 @@ def _overwritten(m: Machine, record: Capture, read: Read) -> Changed | None:
     """A store by an unknown key may have replaced what captured code found in a mapping."""
     if not isinstance(read.owner, Mapping):
         return None
-    for write in writes_since(m, record, (id(read.fields), Mapping.ANY)):
+    for write in renewals.writes_since(m, record, (id(read.fields), Mapping.ANY)):
         if names_other_memory(read.value, write.value)[0]:
             return Changed(read, write.value, [write], False)
     return None
@@ -314,7 +309,7 @@ def _compare_cell(m: Machine, record: Capture, read: Read) -> Changed | None:
         return None
     if (read.owner is None or not certainly) and _serves_another(m, record, read, now):
         return None
-    writes = _refills_left_out(writes_since(m, record, (id(read.fields), read.key)))
+    writes = _refills_left_out(renewals.writes_since(m, record, (id(read.fields), read.key)))
     return Changed(read, now, writes, certainly) if writes else None
 
 
@@ -330,21 +325,21 @@ def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool
     In a loop that captures, a name belongs to the graph of its iteration. A field that may name other
     memory has been given it together with a capture that may have taken this one's place.
     """
-    moved = {t.storage for t in tensors_in(now)} - {t.storage for t in tensors_in(read.value)}
+    moved = _memories(now) - _memories(read.value)
     taken = {
-        tensor.storage
+        memory
         for other in m.finished
-        if other is not record and other.clock > record.clock
+        if other is not record and (other.clock > record.clock or keys_of(other) != keys_of(record))
         if (same := other.reads.get((id(read.fields), read.key))) is not None
-        for tensor in tensors_in(same.value)
+        for memory in _memories(same.value)
     }
     return bool(moved) and moved <= taken
 
 
-def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
-    """The writes to a cell after the capture (or the one in its place) ended, outside any capture."""
-    since = max(record.clock, record.renewed)
-    return [w for w in m.writes.get(cell, ()) if w.clock >= since and not w.capturing]
+def _memories(value: Value) -> set[object]:
+    """What tells the memory apart that a value leads to: storages, and objects that hold some."""
+    held: set[object] = {t.storage for t in tensors_in(value)}
+    return held | {part for part in alternatives(value) if isinstance(part, Obj)}
 
 
 def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
@@ -390,15 +385,16 @@ def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
     is_changing = change_of(use.value) is Change.CHANGING
     if not is_changing or m.step <= record.step or tensor_ops.is_key(keys_of(record), use.value):
         return False
-    return not _still_stands(record, use)
+    return not _still_stands(m, record, use)
 
 
-def _still_stands(record: Capture, use: HostUse) -> bool:
+def _still_stands(m: Machine, record: Capture, use: HostUse) -> bool:
     """Whether what changes about a number is in a cell that nobody has written since the capture."""
-    reads = [record.host_reads[cell] for cell in use.cells if cell in record.host_reads]
+    reads = {cell: record.host_reads[cell] for cell in use.cells if cell in record.host_reads}
     return any(
-        change_of(read.value) is Change.CHANGING and value_in(read.fields, read.key) is read.value
-        for read in reads
+        change_of(read.value) is Change.CHANGING
+        and (value_in(read.fields, read.key) is read.value or not renewals.writes_since(m, record, cell))
+        for cell, read in reads.items()
     )
 
 
@@ -416,7 +412,7 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
             or (isinstance(use.value, Const) and use.use == "branch" and not _is_measured(read.value, now))
         ):
             continue
-        writes = [w for w in writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
+        writes = [w for w in renewals.writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
         if isinstance(read.owner, Env):
             writes = [w for w in writes if _is_of_this_graph(record, w)]
         writes = [] if displaced.names_each_turn(m, record, cell) else writes
@@ -436,7 +432,7 @@ def _is_of_this_graph(record: Capture, write: Write) -> bool:
 def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
     """The write by which the captured code itself moves on a number that it uses (`self.length += 1`)."""
     for cell in use.cells:
-        if effects.advances(record, cell) and not writes_since(m, record, cell):
+        if effects.advances(record, cell) and not renewals.writes_since(m, record, cell):
             return record.written[cell]
     return None
 

@@ -135,6 +135,11 @@ class ClassInfo:
             return True
         return any(names_record(item) for info in self.mro() for item in info.node.decorator_list)
 
+    @property
+    def is_tuple_record(self) -> bool:
+        """Whether instances are tuples of their annotated fields (`NamedTuple`)."""
+        return any(name.rpartition(".")[2] == "NamedTuple" for name in self.externals())
+
     def record_fields(self) -> dict[str, tuple[ClassInfo, ast.expr, ast.expr | None]]:
         """Annotated fields in constructor order: the class, annotation and default of each."""
         found: dict[str, tuple[ClassInfo, ast.expr, ast.expr | None]] = {}

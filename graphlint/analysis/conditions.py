@@ -331,19 +331,19 @@ def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[
     text = _path_text(node)
     if not text or not callable(keep):
         return []
-    value = frame.env.fields.get(text) if isinstance(node, ast.Name) else _quiet(m, node, frame)
+    value = frame.env.fields.get(text) if isinstance(node, ast.Name) else quiet(m, node, frame)
     if not isinstance(value, Union):
         return []
     left = [part for part in value.values if keep(part)]
     return [(text, join_all(left))] if left and len(left) < len(value.values) else []
 
 
-def _quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
+def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     """The value of an attribute path without events: names and plain fields only."""
     if isinstance(node, ast.Name):
         return frame.env.fields.get(node.id)
     if isinstance(node, ast.Attribute):
-        owner = _quiet(m, node.value, frame)
+        owner = quiet(m, node.value, frame)
         return owner.fields.get(node.attr) if isinstance(owner, Obj) else None
     return None
 

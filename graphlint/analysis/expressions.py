@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import (
     attributes,
     calls,
+    captures,
     conditions,
     correlations,
     functions,
@@ -320,6 +321,8 @@ def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Val
     if found is False and isinstance(where, Mapping):
         lazies.note_absent(m, where.fields, identity_of(item))
     if found is None and m.captures and conditions.is_seen_size(where, item):
+        found = True
+    if found is None and not m.captures and captures.has_entry_for(m, where, item):
         found = True
     if found is None:
         return derived("in", item, where, kind="bool")

@@ -117,7 +117,7 @@ class Capture:
     mode: str = "global"
     depth: int = 0
     clock: int = 0
-    renewed: int = 0  # when a capture ended that may be replayed in this one's place, as seen by the replay
+    renewed: Capture | None = None  # a later one that may be replayed in its place, as seen by the replay
     step: int = 0
     serial: int = 0
     ended: bool = False

@@ -186,7 +186,7 @@ def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change
     if base in ("tuple", "Tuple"):
         return _tuple(m, inner, module, change, place)
     if base in SEQUENCES:
-        return Sequence_((), SEQUENCES[base], value_of(m, inner[0], module, change, place), change)
+        return _sequence(m, SEQUENCES[base], inner[0], module, change, place)
     if base in MAPPINGS:
         return _mapping(value_of(m, inner[-1], module, change, place), place)
     if base == "Callable" and len(inner) == 2:
@@ -194,6 +194,16 @@ def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change
     if base == "Literal":
         return Host("str", change)
     return _named(m, node.value, module, change, place)
+
+
+def _sequence(
+    m: Machine, kind: str, inner: ast.expr, module: ModuleFile, change: Change, place: Place
+) -> Sequence_:
+    """Some elements of a kind; two where they are records: what is done to one is not done to the other."""
+    value = value_of(m, inner, module, change, place)
+    if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.is_record:
+        return Sequence_((synthesis.another(m, value.cls, change, place),), kind, value, change)
+    return Sequence_((), kind, value, change)
 
 
 def _callable(m: Machine, result: ast.expr, module: ModuleFile, change: Change, place: Place) -> Value:

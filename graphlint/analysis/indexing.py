@@ -85,6 +85,7 @@ def launcher_of(owner: Value, index: Value) -> Value:
 
 def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, frame: Frame) -> Value:
     if isinstance(index, SliceValue):
+        effects.read_list(m, owner) if _is_from_start(index) else None
         made = _sliced(owner, index)
         step = index.step.value if isinstance(index.step, Const) else None
         orders.note(m, made, orders.of(m, owner) if step != -1 else orders.opposite(m, owner))
@@ -97,6 +98,12 @@ def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, fr
     if not found:
         return Unknown("item of an empty sequence", owner.change)
     return _chosen(join_all(found), index)
+
+
+def _is_from_start(index: SliceValue) -> bool:
+    """Whether a slice begins with the first element, in order."""
+    plain = {index.lower: 0, index.step: 1}
+    return all(is_none(b) or (isinstance(b, Const) and b.value == usual) for b, usual in plain.items())
 
 
 def _known_item(m: Machine, owner: Sequence_, index: int, place: Place) -> Value:
@@ -189,8 +196,16 @@ def _object_item(m: Machine, owner: Obj, index: Value, node: ast.AST, frame: Fra
         return Obj("torch.nn.Module") if owner.cls.startswith("torch.nn.") else Unknown("item")
     if owner.cls.find("__getitem__") is not None:
         return functions.call_method(m, owner, "__getitem__", [index])
-    held = owner.fields.get("elements")
+    held = owner.fields.get("elements") or tuple_of(owner)
     return get_item(m, held, index, node, frame) if isinstance(held, Value) else Unknown("item")
+
+
+def tuple_of(owner: Obj) -> Sequence_ | None:
+    """The fields of a named tuple in order, as iteration and subscripts find them; None for other objects."""
+    if isinstance(owner.cls, str) or not owner.cls.is_tuple_record:
+        return None
+    fields = [owner.fields.get(name, NONE) for name in owner.cls.record_fields()]
+    return Sequence_(fields, "tuple", site=owner.site)
 
 
 # tensors

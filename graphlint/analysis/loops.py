@@ -93,7 +93,8 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
         return (), Unknown(
             "element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG
         )
-    return generators.iterate_object(m, value)
+    fields = indexing.tuple_of(value)
+    return (fields.items, None) if fields is not None else generators.iterate_object(m, value)
 
 
 def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
@@ -142,12 +143,29 @@ def _iterations(m: Machine, iterable: Value) -> list[Value]:
         chosen = []
     if rest is not None:
         changes = not m.captures and _counts(iterable)
-        chosen.append(_renewed(rest, changes))
+        chosen += [_renewed(part, changes) for part in _one_by_one(rest)]
         if not m.captures and len(chosen) < 2:
             chosen.append(_renewed(rest, changes))
     if m.captures and len(chosen) > 1:
         chosen = _distinct(chosen)
     return chosen
+
+
+def _one_by_one(rest: Value) -> list[Value]:
+    """What stands for further elements: a loop comes to each of several objects, also within tuples."""
+    parts = alternatives(rest)
+    if 1 < len(parts) <= UNROLLED and all(isinstance(part, Obj) for part in parts):
+        return list(parts)
+    if isinstance(rest, Sequence_) and rest.kind == "tuple" and rest.rest is None:
+        columns = [_one_by_one(item) for item in rest.items]
+        count = max(map(len, columns), default=1)
+        if count > 1:
+            columns = [
+                c if len(c) == count else [item] * count for c, item in zip(columns, rest.items, strict=True)
+            ]
+            rows = zip(*columns, strict=True)
+            return [Sequence_(row, "tuple", None, rest.change, rest.site) for row in rows]
+    return [rest]
 
 
 def _representatives(known: tuple[Value, ...]) -> list[Value]:

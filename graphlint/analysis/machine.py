@@ -33,6 +33,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Storage,
     Tensor,
+    Union,
     Value,
     alternatives,
     cells_of,
@@ -82,6 +83,7 @@ class Machine:
         self.evaluating: set[tuple[int, str]] = set()
         self.classes: dict[int, ClassInfo] = {}
         self.instances: dict[int, Obj] = {}
+        self.others: dict[int, Obj] = {}
         self.escaped: set[Storage] = set()
         self.writes: dict[Cell, list[Write]] = {}
         self.filled: dict[Cell, Capture] = {}
@@ -279,7 +281,12 @@ class Machine:
     ) -> Value:
         """A host value that captured code reads from a cell remembers the cell."""
         capture = self.capture
-        if capture is None or capture.compiled or not isinstance(value, (Const, Host, Sequence_)):
+        numbers = isinstance(value, Union) and all(isinstance(p, (Const, Host)) for p in value.values)
+        if (
+            capture is None
+            or capture.compiled
+            or not (numbers or isinstance(value, (Const, Host, Sequence_)))
+        ):
             return value
         cell = (id(fields), key)
         if isinstance(value, Sequence_) and not effects.taint_elements(self, value, cell):
@@ -287,12 +294,9 @@ class Machine:
         if cell not in capture.host_reads:
             self.kept_alive.append(fields)
             capture.host_reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
-        if isinstance(value, Sequence_):
-            return value
-        cells = value.cells | {cell}
-        if isinstance(value, Const):
-            return Const(value.value, cells)
-        return Host(value.kind, value.change, value.symbol, cells)
+        if isinstance(value, Union):
+            return Union(tuple(_with_cell(part, cell) for part in value.values), value.chosen_by)
+        return _with_cell(value, cell)
 
     def note_made(self, value: Obj | Mapping) -> None:
         """Remember that captured code made an object or a dict: what it keeps there is its own."""
@@ -415,6 +419,15 @@ class Machine:
             if self.project.scan_of(module.path).marks:
                 roots.spread_aliases(module)
         return env
+
+
+def _with_cell(value: Value, cell: Cell) -> Value:
+    """A host number that remembers one more cell that it was read from."""
+    if isinstance(value, Const):
+        return Const(value.value, value.cells | {cell})
+    if isinstance(value, Host):
+        return Host(value.kind, value.change, value.symbol, value.cells | {cell})
+    return value
 
 
 def _deaf(event: Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,15 +31,24 @@ def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
 
 def reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
     """The methods that a method calls on itself, transitively, itself included."""
+    yield from _closure(name, methods.keys(), lambda current: _text(methods, current).names)
+
+
+def names_reached(methods: Mapping[str, ast.AST], name: str) -> Iterator[str]:
+    """The functions of one scope that a function mentions, transitively, itself included."""
+    yield from _closure(name, methods.keys(), lambda current: text_of(methods[current]).names)
+
+
+def _closure(name: str, known: Set[str], mentioned: Callable[[str], set[str]]) -> Iterator[str]:
     seen: set[str] = set()
     stack = [name]
     while stack:
         current = stack.pop()
-        if current in seen or current not in methods:
+        if current in seen or current not in known:
             continue
         seen.add(current)
         yield current
-        stack.extend(_text(methods, current).names & methods.keys())
+        stack.extend(sorted(mentioned(current) & known))
 
 
 def _text(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Text:

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     contexts,
     expressions,
     functions,
+    guards,
     idle_branches,
     indexing,
     loops,
@@ -180,12 +181,17 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
         arm = node.body if truth else node.orelse
         _run_under(m, node.test, value, truth, True, arm, frame)
         return
-    arms = [
-        lambda: _run_under(m, node.test, value, True, False, node.body, frame),
-        lambda: _run_under(m, node.test, value, False, False, node.orelse, frame),
-    ]
+    guard = guards.of_test(m, node.test, frame)
+
+    def run(polarity: bool) -> None:
+        _run_under(m, node.test, value, polarity, False, node.body if polarity else node.orelse, frame)
+        if guard is not None:
+            guard.arm_ended(polarity, frame)
+
     watch = idle_branches.watch(m, frame, uses)
-    wrote = fork(m, frame, arms)
+    wrote = fork(m, frame, [lambda: run(True), lambda: run(False)])
+    if guard is not None:
+        guard.settle(m)
     if watch is not None:
         watch.end(m, frame, wrote=wrote)
 

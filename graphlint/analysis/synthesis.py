@@ -24,12 +24,19 @@ def instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Obj:
     Within a scenario one such instance stands for every mention of the class, so that what one
     function does to it is seen by another.
     """
-    key = id(info.node)
-    made = m.instances.get(key)
+    return _given(m.instances, id(info.node), info, change, place)
+
+
+def another(m: Machine, info: ClassInfo, change: Change, place: Place) -> Obj:
+    """A second instance, for what holds several."""
+    return _given(m.others, id(info.node), info, change, place)
+
+
+def _given(known: dict[int, Obj], key: int, info: ClassInfo, change: Change, place: Place) -> Obj:
+    made = known.get(key)
     if made is None:
-        made = Obj(info, place, "given")
+        made = known[key] = Obj(info, place, "given")
         made.fields["?pending"] = change
-        m.instances[key] = made
     return made
 
 

@@ -13,6 +13,7 @@ from graphlint.analysis.values import (
     Const,
     External,
     Host,
+    Obj,
     Sequence_,
     SliceValue,
     Tensor,
@@ -42,6 +43,16 @@ class Arguments:
     def last(self) -> str:
         """The operation without its namespace and without the underscore of its in-place form."""
         return self.operation.name.rpartition(".")[2].rstrip("_")
+
+    @property
+    def target(self) -> str | None:
+        """The device that data goes to; where a tensor of unknown device is, is the captured one."""
+        named = [self.keywords.get("device"), *self.operands[1:]]
+        parts = (part for value in named if value is not None for part in alternatives(value))
+        assumed = any(
+            isinstance(p, Obj) and p.cls == "torch.device" and p.fields.get("assumed") for p in parts
+        )
+        return "cuda" if self.device is None and assumed else self.device
 
     def get(self, index: int, name: str) -> Value | None:
         return self.operands[index] if len(self.operands) > index else self.keywords.get(name)
@@ -181,7 +192,7 @@ def _ends(call: Arguments) -> tuple[Tensor | None, str | None]:
         return second, first.device if first is not None else None
     if call.last == "_foreach_copy":
         return second, first.device if first is not None else None
-    return first, call.device
+    return first, call.target
 
 
 def _of_data(call: Arguments) -> set[str]:
@@ -195,7 +206,7 @@ def _of_data(call: Arguments) -> set[str]:
             holds |= _of_elements(part)
         elif _is_number(part) or (isinstance(part, Unknown) and part.typed == "numpy"):
             holds.add("host-data")
-    if call.device == "cuda" and "device-data" not in holds:
+    if call.target == "cuda" and "device-data" not in holds:
         holds.add("to-gpu")
     return holds - {"device-data"}
 

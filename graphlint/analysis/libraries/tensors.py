@@ -107,6 +107,7 @@ def _shape(m: Machine, owner: Tensor, place: Place) -> Value:
 def _device(m: Machine, owner: Tensor, place: Place) -> Value:
     made = Obj("torch.device", place)
     made.fields["type"] = "cpu" if owner.device == "pinned" else owner.device
+    made.fields["assumed"] = owner.device is None and owner.storage.owner != "opaque"
     return made
 
 

@@ -1,0 +1,100 @@
+"""Captures that take the place of earlier ones: which writes an older graph can still be blamed for.
+
+Where a name may stand for an older graph or for one that was captured later under a test, the older one is
+replayed only where the test said that it still holds. A write that makes the test say otherwise, and one in a
+function that captures, therefore comes with the new graph; any other write the older graph has missed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import roles
+from graphlint.analysis.frames import Condition, Place
+from graphlint.analysis.graphs import Capture, Write
+from graphlint.analysis.values import Cell, Obj
+from graphlint.facts.pernode import per_node
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def note_tests(m: Machine, capture: Capture) -> None:
+    """Remember the functions that a capture is made in, and the fields that decide whether it is made."""
+    capture.facts["functions"] = frozenset((f.module.path, f.qualname) for f in m.frames)
+    open_tests = [c for frame in m.frames for c in frame.conditions if not c.decided]
+    capture.facts["tests"] = frozenset().union(*map(_fields_tested, open_tests))
+
+
+def _fields_tested(condition: Condition) -> frozenset[str]:
+    return _attributes(condition.place.node)
+
+
+@per_node
+def _attributes(node: ast.AST) -> frozenset[str]:
+    return frozenset(part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
+
+
+def renewal(record: Capture, among: Sequence[Obj]) -> Capture | None:
+    """The latest capture of the same region that may be replayed in this one's place.
+
+    Graphs kept by key are no such: each of them finds its own inputs.
+    """
+    later = [
+        other
+        for graph in among
+        if isinstance(other := graph.fields.get("record"), Capture)
+        and other.place.key == record.place.key
+        and other.clock > record.clock
+        and not graph.fields.get("keys")
+    ]
+    return max(later, key=lambda other: other.clock, default=None)
+
+
+def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
+    """The writes to a cell after a capture ended, outside any capture, that did not come with its renewal."""
+    writes = [w for w in m.writes.get(cell, ()) if w.clock >= record.clock and not w.capturing]
+    renewed = record.renewed
+    if renewed is None:
+        return writes
+    return [w for w in writes if w.clock >= renewed.clock or not _comes_with(m, renewed, w)]
+
+
+def _comes_with(m: Machine, renewed: Capture, write: Write) -> bool:
+    tests = renewed.facts.get("tests", frozenset())
+    place = write.place
+    if not tests or write.local or (place.module.path, place.function) in renewed.facts["functions"]:
+        return True
+    return not tests.isdisjoint(_fields_written_with(m, place))
+
+
+def _fields_written_with(m: Machine, place: Place) -> frozenset[str]:
+    """The fields that the method of a write sets, itself or through other methods of its class."""
+    key = ("written with", place.module.path, place.function)
+    found: frozenset[str] | None = m.memo.get(key)
+    if found is None:
+        found = m.memo[key] = frozenset().union(*map(_changed_fields, _reached(place)))
+    return found
+
+
+def _reached(place: Place) -> list[ast.AST]:
+    scope, _, name = place.function.rpartition(".")
+    prefix = f"{scope}." if scope else ""
+    methods = {
+        qualname.removeprefix(prefix): node
+        for qualname, node in place.module.functions()
+        if qualname.startswith(prefix) and "." not in qualname.removeprefix(prefix)
+    }
+    return [methods[reached] for reached in roles.names_reached(methods, name)]
+
+
+@per_node
+def _changed_fields(node: ast.AST) -> frozenset[str]:
+    """The names of attributes that a function sets, or calls a method of: `self.graphs.clear()`."""
+    stored = {p.attr for p in ast.walk(node) if isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store)}
+    called = [
+        p.func.value for p in ast.walk(node) if isinstance(p, ast.Call) and isinstance(p.func, ast.Attribute)
+    ]
+    return frozenset(stored | {owner.attr for owner in called if isinstance(owner, ast.Attribute)})
