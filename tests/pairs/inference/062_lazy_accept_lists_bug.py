@@ -3,7 +3,6 @@ capture finds it there and records no construction, so replays keep the states o
 """
 
 from dataclasses import dataclass
-from typing import Optional
 
 import torch
 import torch.nn as nn
@@ -13,7 +12,7 @@ import torch.nn as nn
 class DecodeMetadata:
     slots: torch.Tensor
     accepted: torch.Tensor
-    state_rows: Optional[torch.Tensor] = None
+    state_rows: torch.Tensor | None = None
 
 
 class DeltaBackend:

@@ -1,7 +1,6 @@
 """Fixed form: the cached rows are dropped before the capture, which then records their construction."""
 
 from dataclasses import dataclass
-from typing import Optional
 
 import torch
 import torch.nn as nn
@@ -11,7 +10,7 @@ import torch.nn as nn
 class DecodeMetadata:
     slots: torch.Tensor
     accepted: torch.Tensor
-    state_rows: Optional[torch.Tensor] = None
+    state_rows: torch.Tensor | None = None
 
 
 class DeltaBackend:

@@ -3,7 +3,7 @@ its speculative state over the next replay.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 import torch.nn as nn
@@ -17,9 +17,9 @@ class ProcessorOutput(NamedTuple):
 
 @dataclass
 class SpecInfo:
-    topk_p: Optional[torch.Tensor] = None
-    topk_index: Optional[torch.Tensor] = None
-    hidden: Optional[torch.Tensor] = None
+    topk_p: torch.Tensor | None = None
+    topk_index: torch.Tensor | None = None
+    hidden: torch.Tensor | None = None
 
 
 @dataclass

@@ -67,7 +67,7 @@ class DenoiseGraphs:
         if key not in self.records:
             self.records[key] = self._record(x, text)
         graph, static, out = self.records[key]
-        for mine, given in zip(static, (x, text)):
+        for mine, given in zip(static, (x, text), strict=False):
             mine.copy_(given)
         graph.replay()
         return out.clone()

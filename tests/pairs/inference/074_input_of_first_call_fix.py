@@ -21,7 +21,7 @@ def graphed(fn):
                 state["out"] = fn(self, feats, mask)
             state["graph"] = graph
             state["inputs"] = (feats, mask)
-        for static, new in zip(state["inputs"], (feats, mask)):
+        for static, new in zip(state["inputs"], (feats, mask), strict=False):
             static.copy_(new)
         state["graph"].replay()
         return state["out"].clone()

@@ -73,4 +73,6 @@ class LoopDecoder:
                 self.graph.replay()
             else:
                 self._body()
-        return [row[:length] for row, length in zip(self.state.labels.tolist(), lengths.tolist())]
+        return [
+            row[:length] for row, length in zip(self.state.labels.tolist(), lengths.tolist(), strict=False)
+        ]
