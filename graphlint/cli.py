@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import platform
 from typing import Any
 
 import click
 
 from graphlint import __version__
 from graphlint.commands.options import Trouble
+from graphlint.start import VERSION
 
 COMMANDS = ("check", "clean", "explain", "regions", "rules")
 
@@ -43,13 +43,6 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(
-    __version__, prog_name="graphlint", message=f"%(prog)s %(version)s (Python {platform.python_version()})"
-)
+@click.version_option(__version__, message=VERSION)
 def cli() -> None:
     """Find CUDA-graph capture hazards in PyTorch code."""
-
-
-def main() -> None:
-    """Run the command line of this process."""
-    cli(prog_name="graphlint")

@@ -16,6 +16,7 @@ from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import module_names, optim, tensors
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -69,7 +70,7 @@ def uses_of(function: Function, name: str) -> Uses:
 
 def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
     assert callable(is_value)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and is_value(node.value):
             uses.attributes.add(node.attr)
         elif isinstance(node, ast.Call) and is_value(node.func):
@@ -89,7 +90,7 @@ def _is_own_field(node: ast.AST, name: str) -> bool:
 def _kept_as(node: ast.AST, name: str) -> set[str]:
     """The fields that a method stores a parameter in: `self.a = name`, `self.a, self.b = name, ...`."""
     found: set[str] = set()
-    for statement in ast.walk(node):
+    for statement in walk(node):
         if not isinstance(statement, ast.Assign):
             continue
         for target in statement.targets:
@@ -152,7 +153,7 @@ def _is_part(m: Machine, module: ModuleFile, info: ClassInfo) -> bool:
     for other in _classes(m, module):
         if other is not info and any(
             isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == info.name
-            for n in ast.walk(other.node)
+            for n in walk(other.node)
         ):
             return True
     return False

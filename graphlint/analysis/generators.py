@@ -18,6 +18,7 @@ from graphlint.analysis.values import (
     join_all,
 )
 from graphlint.facts.pernode import per_node
+from graphlint.facts.walking import children
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -41,7 +42,7 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
         current = stack.pop()
         found.append(current)
         if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(current))
+            stack.extend(children(current))
     return found
 
 

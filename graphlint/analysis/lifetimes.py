@@ -29,6 +29,7 @@ from graphlint.analysis.values import (
     tensors_in,
 )
 from graphlint.facts.pernode import per_node
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -150,7 +151,7 @@ class Reach:
 
 @per_node
 def _names_in(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in walk(node) if isinstance(part, ast.Name))
 
 
 def _closed_over(function: Function) -> list[Any]:

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Sequence_, Value
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -72,7 +73,7 @@ def _grows_with(element: ast.expr, name: str) -> bool:
     if not isinstance(element, ast.BinOp) or not isinstance(element.op, _GROWING):
         return False
     mentions = [
-        any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(side))
+        any(isinstance(n, ast.Name) and n.id == name for n in walk(side))
         for side in (element.left, element.right)
     ]
     if mentions == [True, False]:

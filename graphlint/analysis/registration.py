@@ -16,6 +16,7 @@ from graphlint.analysis import functions, names, statements
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Mapping, Obj, Sequence_, Value
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -83,7 +84,7 @@ def _note_changes(statement: ast.stmt, changes: _Changes) -> None:
 def _changed_in(statement: ast.stmt) -> frozenset[str]:
     """Names F with `F[...] = `, `F.a = `, `F.method(...)` or `F(...)` as a statement."""
     found: set[str] = set()
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
             found |= _starts(node)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

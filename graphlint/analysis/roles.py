@@ -12,6 +12,7 @@ from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.roots import Text, is_declared, text_of
 from graphlint.analysis.values import Obj, is_none
 from graphlint.facts.pernode import per_node
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -130,7 +131,7 @@ def _tested_fields(node: Def) -> frozenset[str]:
         for part in generators.own_nodes(node)
         if isinstance(part, (ast.If, ast.IfExp, ast.While, ast.Assert))
     )
-    return frozenset(p.attr for test in tests for p in ast.walk(test) if isinstance(p, ast.Attribute))
+    return frozenset(p.attr for test in tests for p in walk(test) if isinstance(p, ast.Attribute))
 
 
 def is_recapture(m: Machine, owner: Obj, name: str) -> bool:
@@ -161,7 +162,7 @@ def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> No
 def _own_calls(node: Def) -> frozenset[str]:
     """The names that a method calls on its first parameter."""
     first = node.args.args[0].arg if node.args.args else ""
-    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    called = (part.func for part in walk(node) if isinstance(part, ast.Call))
     return frozenset(
         f.attr
         for f in called

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.classes import Def
 from graphlint.facts.pernode import per_node
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
@@ -69,7 +70,7 @@ def text_of(node: ast.AST) -> Text:
     cached: Text | None = getattr(node, "_text", None)
     if cached is None:
         cached = Text()
-        for part in ast.walk(node):
+        for part in walk(node):
             _read(part, cached)
         cached.captures = cached.captures or is_declared(node)
         node._text = cached  # type: ignore[attr-defined]
@@ -265,7 +266,7 @@ def _body_uses(module: ModuleFile, names: set[str]) -> bool:
 @per_node
 def imports_in(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
     """The import statements of a file, those inside functions included."""
-    return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [node for node in walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def local_names(project: Project, file: ModuleFile, module: ModuleFile, name: str) -> set[str]:

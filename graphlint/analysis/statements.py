@@ -35,6 +35,7 @@ from graphlint.analysis.values import (
     join_all,
     tensors_in,
 )
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -323,7 +324,7 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
 
 def _leaves_program(handler: ast.ExceptHandler) -> bool:
     """Whether a handler ends by raising, so that nothing goes on as if the capture had not been tried."""
-    return any(isinstance(part, ast.Raise) for part in ast.walk(handler))
+    return any(isinstance(part, ast.Raise) for part in walk(handler))
 
 
 def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import generators, statements
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Obj, Unknown, Value
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -115,4 +116,4 @@ def _statement(m: Machine, statement: ast.stmt, at: _At) -> None:
 
 
 def _holds(statement: ast.AST, node: ast.AST) -> bool:
-    return any(part is node for part in ast.walk(statement))
+    return any(part is node for part in walk(statement))

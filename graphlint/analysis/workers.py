@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import packing
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 40_000
-# Trees and abstract values are many and long-lived: looking for garbage among them after every 700 new
-# objects, as Python does, takes a third of the time of a large project.
-GARBAGE_THRESHOLD = 100_000
+# Trees and abstract values are many and long-lived, and little of them is garbage: looking for it after every
+# 700 new objects, as Python does, takes a third of the time of a large project.
+GARBAGE_THRESHOLD = 5_000_000
 FEWEST_UNITS = 4  # below this a fork saves nothing
 UNITS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 _NUMBER_BYTES = 4
@@ -45,8 +45,9 @@ def run_units(project: Project, config: Config, paths: list[str], jobs: int) -> 
         return with_deep_stack(lambda: packing.pack(analyst.run_unit(path)))
 
     pays = jobs > 1 and len(paths) >= FEWEST_UNITS and _can_fork()
-    done = _run_forked(project, run, paths, jobs) if pays else {}
-    return {path: done[path] if path in done else run(path) for path in paths}
+    with seldom_collecting():
+        done = _run_forked(project, run, paths, jobs) if pays else {}
+        return {path: done[path] if path in done else run(path) for path in paths}
 
 
 def _can_fork() -> bool:
@@ -119,18 +120,27 @@ def with_deep_stack(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         except BaseException as error:
             failures.append(error)
 
-    old_limit, old_size, old_garbage = sys.getrecursionlimit(), threading.stack_size(), gc.get_threshold()
+    old_limit, old_size = sys.getrecursionlimit(), threading.stack_size()
     sys.setrecursionlimit(RECURSION_LIMIT)
     threading.stack_size(STACK_BYTES)
-    gc.set_threshold(GARBAGE_THRESHOLD, *old_garbage[1:])
     try:
         thread = threading.Thread(target=run)
         thread.start()
         thread.join()
     finally:
-        gc.set_threshold(*old_garbage)
         threading.stack_size(old_size)
         sys.setrecursionlimit(old_limit)
     if failures:
         raise failures[0]
     return results[0]
+
+
+@contextlib.contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """Look for garbage seldom."""
+    usual = gc.get_threshold()
+    gc.set_threshold(max(usual[0], GARBAGE_THRESHOLD), *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)

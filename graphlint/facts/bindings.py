@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from graphlint.facts.walking import children, walk
+
 Kind = Literal[
     "def", "class", "import", "from", "assign", "declare", "augassign", "for", "with", "except", "walrus",
     "match", "type", "del",
@@ -86,7 +88,7 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, (*_SCOPES, ast.expr)):
-            pending.extend(ast.iter_child_nodes(node))
+            pending.extend(children(node))
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -147,7 +149,7 @@ def _of_clauses(node: ast.stmt, where: _Where) -> Iterator[Binding]:
         if handler.name:
             yield where.in_handler().binding("except", handler.name, handler)
     for case in getattr(node, "cases", ()):
-        for part in ast.walk(case.pattern):
+        for part in walk(case.pattern):
             name = getattr(part, "name", None) or getattr(part, "rest", None)
             if isinstance(name, str):
                 yield where.binding("match", name, part)
@@ -188,10 +190,10 @@ def _names_in(target: ast.expr) -> Iterator[ast.Name]:
 
 def _of_walruses(node: ast.stmt, where: _Where) -> Iterator[Binding]:
     """`name := value` in the statement's own expressions; one in a comprehension binds outside it."""
-    pending = deque(part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt))
+    pending = deque(part for part in children(node) if not isinstance(part, ast.stmt))
     while pending:
         part = pending.popleft()
         if isinstance(part, ast.NamedExpr):
             yield where.binding("walrus", part.target.id, part, target=part.target)
         if not isinstance(part, (*_SCOPES, ast.stmt, ast.excepthandler, ast.match_case)):
-            pending.extend(ast.iter_child_nodes(part))
+            pending.extend(children(part))

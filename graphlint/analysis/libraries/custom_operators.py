@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import attributes, calls, registration
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unknown, Value
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.arguments import Arguments
@@ -195,10 +196,10 @@ def _registrations(module: ModuleFile, namespace: str, name: str) -> Iterator[as
         if isinstance(statement, ast.ClassDef):
             continue
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            told = [part for item in statement.decorator_list for part in ast.walk(item)]
+            told = [part for item in statement.decorator_list for part in walk(item)]
             if statement.decorator_list and (statement.name == name or _says(told, namespace, name)):
                 yield statement
-        elif _says(ast.walk(statement), namespace, name):
+        elif _says(walk(statement), namespace, name):
             yield statement
 
 

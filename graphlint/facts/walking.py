@@ -1,0 +1,80 @@
+"""Walking syntax trees quickly: the nodes that say something, contexts and operators left out.
+
+`ast.walk` spends most of its time on fields that can hold no node. Which ones can is known for each type.
+"""
+
+from __future__ import annotations
+
+import ast
+
+# Names, texts, numbers and marks; `ctx`, `op` and `ops` hold nodes, but none that anybody asks a walk for.
+_LEAVES = frozenset(
+    {
+        "arg",
+        "asname",
+        "attr",
+        "conversion",
+        "ctx",
+        "id",
+        "is_async",
+        "kind",
+        "kwd_attrs",
+        "level",
+        "module",
+        "name",
+        "op",
+        "ops",
+        "rest",
+        "simple",
+        "tag",
+        "type_comment",
+        "type_ignores",
+    }
+)
+# Their fields of other names hold no node either.
+_CHILDLESS = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+# Their lists hold None where nothing is written: keys of `**rest`, defaults that are not there.
+_WITH_GAPS = frozenset({ast.Dict, ast.arguments})
+_parts: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    fields = () if issubclass(kind, _CHILDLESS) else kind._fields
+    _parts[kind] = tuple(name for name in fields if name not in _LEAVES)
+    return _parts[kind]
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below `node`, in the order of its fields."""
+    held = node.__dict__
+    found: list[ast.AST] = []
+    for name in _parts.get(type(node)) or _parts_of(type(node)):
+        value = held.get(name)
+        if type(value) is list:
+            found += value
+        elif value is not None:
+            found.append(value)
+    return found if None not in found else [part for part in found if part is not None]
+
+
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """`tree` and all nodes below it, the nearest first, as `ast.walk` gives them."""
+    found: list[ast.AST] = [tree]
+    known = _parts
+    for node in found:  # grows as it is read
+        kind = type(node)
+        names = known[kind] if kind in known else _parts_of(kind)
+        if not names:
+            continue
+        held = node.__dict__
+        for name in names:
+            value = held.get(name)
+            if value is None:
+                continue
+            if type(value) is not list:
+                found.append(value)
+            elif kind in _WITH_GAPS:
+                found += [part for part in value if part is not None]
+            else:
+                found += value
+    return found

@@ -1,0 +1,34 @@
+"""Where the process begins and ends: `--version` answers without the command line's imports."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from graphlint import __version__
+
+# More new objects than nearly every run makes: what is made stays needed to the end (`analysis/workers.py`).
+GARBAGE_THRESHOLD = 10_000_000
+VERSION = f"graphlint {__version__} (Python {sys.version.split()[0]})"
+
+
+def main() -> None:
+    """Run the command line of this process, and leave without tearing down what it has built.
+
+    Python would look for garbage among millions of nodes and free them one by one before it exits.
+    """
+    if sys.argv[1:] == ["--version"]:
+        print(VERSION)
+        return
+    from graphlint.cli import cli
+
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    try:
+        cli(prog_name="graphlint")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(end.code or 0)
