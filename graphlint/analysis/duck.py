@@ -27,6 +27,19 @@ MODULE_ONLY = frozenset(
     {"parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "named_modules"}
 )
 
+# What of torch.cuda has such an attribute, or is handed to such a function, in programs of this kind.
+BY_ATTRIBUTE = {
+    "wait_stream": "torch.cuda.Stream",
+    "wait_event": "torch.cuda.Stream",
+    "record_event": "torch.cuda.Stream",
+    "cuda_stream": "torch.cuda.Stream",
+    "capture_begin": "torch.cuda.CUDAGraph",
+    "replay": "torch.cuda.CUDAGraph",
+    "register_generator_state": "torch.cuda.CUDAGraph",
+    "manual_seed": "torch.Generator",
+}
+BY_CALLEE = {"torch.cuda.stream": "torch.cuda.Stream", "torch.cuda.graph": "torch.cuda.CUDAGraph"}
+
 OPTIMIZER_ONLY = frozenset({"param_groups", "zero_grad"})
 
 
@@ -36,12 +49,13 @@ class Uses:
 
     attributes: set[str] = field(default_factory=set)
     arities: set[int] = field(default_factory=set)
+    handed_to: set[str] = field(default_factory=set)  # dotted names of what it is the first argument of
 
 
 def guess(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:
     """Instances of the classes that fit the uses of parameter `name`; None when nothing is guessed."""
     uses = uses_of(function, name)
-    if not uses.attributes and not uses.arities:
+    if not uses.attributes and not uses.arities and not uses.handed_to:
         return None
     if uses.attributes & tensors.TENSOR_ONLY and not uses.arities:
         return hints.argument_tensor(m, change, place)
@@ -49,6 +63,8 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     if not uses.attributes - module_names.METHODS:
         fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
         fitting = fitting if len(fitting) == 1 else []
+    if not fitting and (known := _of_torch_cuda(uses)):
+        return Obj(known, place)
     if not fitting and uses.attributes & OPTIMIZER_ONLY and "step" in uses.attributes:
         return optim.given_optimizer(place)
     if not fitting and uses.attributes & MODULE_ONLY:
@@ -56,6 +72,13 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     if not fitting or len(fitting) > MOST_CLASSES:
         return None
     return join_all(synthesis.instance(m, info, change, place) for info in fitting)
+
+
+def _of_torch_cuda(uses: Uses) -> str | None:
+    """The class of torch.cuda that the uses speak of, where they speak of one alone."""
+    found = {BY_CALLEE[name] for name in uses.handed_to}
+    found |= {BY_ATTRIBUTE[name] for name in uses.attributes & BY_ATTRIBUTE.keys()}
+    return found.pop() if len(found) == 1 else None
 
 
 def uses_of(function: Function, name: str) -> Uses:
@@ -76,9 +99,17 @@ def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
         elif isinstance(node, ast.Call) and is_value(node.func):
             if not any(isinstance(a, ast.Starred) for a in node.args):
                 uses.arities.add(len(node.args) + len(node.keywords))
+        elif isinstance(node, ast.Call) and node.args and is_value(node.args[0]) and _is_of_cuda(node.func):
+            uses.handed_to.add(ast.unparse(node.func))
         elif isinstance(node, ast.Call) and last_name(node.func) == "make_graphed_callables":
             if len(node.args) > 1 and is_value(node.args[0]) and isinstance(node.args[1], ast.Tuple):
                 uses.arities.add(len(node.args[1].elts))
+
+
+def _is_of_cuda(callee: ast.expr) -> bool:
+    return isinstance(callee, ast.Attribute) and callee.attr in ("stream", "graph") and (
+        ast.unparse(callee) in BY_CALLEE
+    )
 
 
 def _is_own_field(node: ast.AST, name: str) -> bool:

@@ -193,3 +193,57 @@ def test_an_adapter_bound_in_one_of_several_layers_is_not_the_captured_one() -> 
                 return self.y.clone()
     """
     check_marks(program)
+
+
+def test_a_graph_and_a_stream_are_told_by_what_they_are_given_to() -> None:
+    program = """
+        import torch
+
+        def record(graph, x):
+            torch.cuda.synchronize()
+            with torch.cuda.graph(graph):
+                y = x * 2
+            return y
+
+        def run(graph, x):
+            kept = []
+            y = record(graph, x)
+            for batch in range(8):
+                x.copy_(torch.ones(8))
+                graph.replay()
+                kept.append(y)  # expect: CG201
+            return kept
+
+        def beside(side, x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                with torch.cuda.stream(side):  # expect: CG501
+                    x.mul_(2)
+
+        def joined(side, x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                side.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(side):  # ok: CG501
+                    x.mul_(2)
+                torch.cuda.current_stream().wait_stream(side)
+    """
+    check_marks(program)
+
+
+def test_what_a_class_of_the_program_is_made_for_is_no_graph() -> None:
+    program = """
+        import torch
+
+        class Recorded:
+            def __init__(self):
+                self.y = torch.zeros(8, device="cuda")
+
+            def replay(self):
+                return self.y
+
+        def run(recorded):
+            kept = []
+            for batch in range(8):
+                kept.append(recorded.replay())  # ok: CG201
+            return kept
+    """
+    check_marks(program)
