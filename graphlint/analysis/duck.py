@@ -107,8 +107,10 @@ def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
 
 
 def _is_of_cuda(callee: ast.expr) -> bool:
-    return isinstance(callee, ast.Attribute) and callee.attr in ("stream", "graph") and (
-        ast.unparse(callee) in BY_CALLEE
+    return (
+        isinstance(callee, ast.Attribute)
+        and callee.attr in ("stream", "graph")
+        and (ast.unparse(callee) in BY_CALLEE)
     )
 
 
