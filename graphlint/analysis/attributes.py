@@ -15,6 +15,7 @@ from graphlint.analysis import (
     hints,
     lazies,
     library,
+    many,
     names,
     storing,
     subclasses,
@@ -69,7 +70,7 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
     if isinstance(owner, Class):
         return _of_class(m, owner, name, frame)
     if isinstance(owner, Unknown):
-        return _of_unknown(m, owner, name)
+        return many.get(m, owner, name, node, frame) or _of_unknown(m, owner, name)
     if isinstance(owner, Function) and name in m.fields_of(owner):
         return _read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
     if isinstance(owner, Const) and isinstance(owner.value, classes.EnumMember):

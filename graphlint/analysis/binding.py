@@ -59,7 +59,7 @@ def _keywords(kwargs: dict[str, Value], more: Value | None) -> Mapping:
     for name, value in kwargs.items():
         made.fields[("const", name)] = (Const(name), value)
     if more is not None:
-        made.fields[Mapping.REST] = (Host("str"), Unknown("** argument"))
+        made.fields[Mapping.REST] = (Host("str"), more)
     return made
 
 

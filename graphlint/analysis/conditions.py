@@ -236,10 +236,11 @@ def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowin
     return saved
 
 
-def restore(frame: Frame, saved: Narrowing) -> None:
-    """Put back narrowed names that the arm did not write itself."""
+def restore(m: Machine, frame: Frame, saved: Narrowing) -> None:
+    """Put back narrowed names that the arm did not write itself; of others undoing the arm does so."""
     for text, (old, narrowed_to) in saved.items():
         if frame.env.fields.get(text) is not narrowed_to:
+            m.heap.correct(frame.env.fields, text, narrowed_to, old)
             continue
         if old is None:
             del frame.env.fields[text]

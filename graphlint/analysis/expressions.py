@@ -233,7 +233,7 @@ def _boolean(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     finally:
         del frame.conditions[mark:]
         for saved in reversed(undo):
-            conditions.restore(frame, saved)
+            conditions.restore(m, frame, saved)
     return join_all(results)
 
 
@@ -358,7 +358,7 @@ def _under(
     try:
         return evaluate(m, arm, frame)
     finally:
-        conditions.restore(frame, saved)
+        conditions.restore(m, frame, saved)
         del frame.conditions[mark:]
 
 

@@ -30,6 +30,12 @@ class Heap:
         else:
             fields[key] = value
 
+    def correct(self, fields: Fields, key: Any, noted: Any, old: Any) -> None:
+        """What a cell held before it was written was not `noted`, a passing view of it, but `old`."""
+        note = self.journals[-1].get((id(fields), key)) if self.journals else None
+        if note is not None and note[2] is noted:
+            self.journals[-1][(id(fields), key)] = (fields, key, MISSING if old is None else old)
+
     def open(self) -> int:
         """Open a journal; returns its level."""
         self.journals.append({})
@@ -118,7 +124,7 @@ def _fold(function: Callable[[Value, Value], Value], values: list[Value]) -> Val
     folded = values[0]
     for value in values[1:]:
         folded = function(folded, value)
-        if isinstance(folded, Unknown):
+        if isinstance(folded, Unknown) and not folded.among:
             return folded
     return folded
 

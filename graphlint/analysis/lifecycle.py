@@ -40,6 +40,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    join,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +65,23 @@ def run(m: Machine, root: Root) -> None:
         m.frames.pop()
         while m.captures:
             m.captures.pop()
+
+
+def waits_for_arguments(root: Root) -> bool:
+    """Whether a definition captures by its text, or leads to what does, and has flags that are off."""
+    if isinstance(root.node, ast.Module) or not (
+        text_of(root.node).names & root.goals or text_of(root.node).captures
+    ):
+        return False
+    node = root.node
+    if isinstance(node, ast.ClassDef):
+        inits = (s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == "__init__")
+        init = next(inits, None)
+        if init is None:
+            return False
+        node = init
+    defaults = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
+    return any(isinstance(each, ast.Constant) and _is_flag(Const(each.value)) for each in defaults)
 
 
 def _run_function(m: Machine, root: Root, frame: Frame) -> None:
@@ -92,14 +110,31 @@ def _arguments(m: Machine, value: Value, change: Change) -> Arguments:
     if function.self_value is not None and parameters:
         parameters = parameters[1:]
     for arg in [*parameters, *spec.kwonlyargs]:
-        if change is Change.CONFIG and arg.arg in (function.defaults or {}):
-            continue
         place = Place(function.module, arg, function.qualname)
+        default = (function.defaults or {}).get(arg.arg)
+        if change is Change.CONFIG and default is not None:
+            if m.open_defaults and _is_flag(default):
+                arguments.kwargs[arg.arg] = join(default, _other_than(m, function, arg, default, place))
+            continue
         arguments.kwargs[arg.arg] = _given(m, function, arg, change, place)
+    if spec.kwarg is not None and change is Change.CHANGING:
+        arguments.more_kwargs = Unknown("** argument", change)
     if spec.vararg is not None:
         arguments.more = _given(m, function, spec.vararg, change, Place.of(function))
         return _positional(arguments, parameters)
     return arguments
+
+
+def _is_flag(default: Value) -> bool:
+    return isinstance(default, Const) and (default.value is None or isinstance(default.value, bool))
+
+
+def _other_than(m: Machine, function: Function, arg: ast.arg, default: Value, place: Place) -> Value:
+    """What a caller may pass for a parameter whose default says that something is off."""
+    assert isinstance(default, Const)
+    if isinstance(default.value, bool):
+        return Const(not default.value)
+    return binding.synthesised(m, function, arg, Change.CONFIG, place)
 
 
 def _positional(arguments: Arguments, parameters: list[ast.arg]) -> Arguments:

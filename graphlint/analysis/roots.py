@@ -141,9 +141,10 @@ class Root:
 
 def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: int) -> Iterator[Root]:
     """At most `most` roots in other files that import and use one of `own`, in a fixed order."""
-    involved = {root.qualname for root in own}
-    for root in _Callers(project, module, involved, most).find():
-        yield replace(root, goals=frozenset(involved))
+    callers = _Callers(project, module, own, most)
+    goals = frozenset({root.qualname for root in own} | callers.openers)
+    for root in callers.find():
+        yield replace(root, goals=goals)
 
 
 def roots_of(module: ModuleFile) -> list[Root]:
@@ -213,13 +214,17 @@ def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str]) -> set[str]:
 class _Callers:
     """Finds definitions in other files that import an involved one and use it: arguments come from there."""
 
-    def __init__(self, project: Project, module: ModuleFile, involved: set[str], most: int) -> None:
+    def __init__(self, project: Project, module: ModuleFile, own: Sequence[Root], most: int) -> None:
         self.project = project
+        self.module = module
+        self.openers = {name for root in own for name in _openers(root.node)}
+        involved = {root.qualname for root in own}
         self.involved = {id(module): involved}
         self.pending = deque((module, name, 1) for name in sorted(involved))
         self.left = most
 
     def find(self) -> Iterator[Root]:
+        yield from self._of_openers()
         while self.pending and self.left > 0:
             module, name, depth = self.pending.popleft()
             if name.startswith(("<", "__", "test_")) or name == "main":
@@ -227,9 +232,23 @@ class _Callers:
             for path in self._files(module, name):
                 yield from self._in_file(path, module, name, depth)
 
+    def _of_openers(self) -> Iterator[Root]:
+        """The definitions that call a method which returns a capture context, on whatever object."""
+        for name in sorted(self.openers):
+            for path in self.project.calling_paths(name)[:FILES_PER_NAME]:
+                file = self.project.file(path)
+                for caller, node in _top(file) if file is not None else ():
+                    if self.left > 0 and name in _called_methods(node):
+                        self.left -= 1
+                        assert file is not None
+                        self.involved.setdefault(id(file), set()).add(caller)
+                        yield Root(file, caller, node)
+
     def _files(self, module: ModuleFile, name: str) -> list[Path]:
-        found = [path for path in self.project.mention_paths(name) if path != module.path]
-        return found[:FILES_PER_NAME]
+        """The files that mention a name, first those that call it."""
+        calling = self.project.calling_paths(name)
+        found = [*calling, *(path for path in self.project.mention_paths(name) if path not in set(calling))]
+        return [path for path in found if path != module.path][:FILES_PER_NAME]
 
     def _in_file(self, path: Path, module: ModuleFile, name: str, depth: int) -> Iterator[Root]:
         file = self.project.file(path)
@@ -251,6 +270,27 @@ class _Callers:
                 yield Root(file, caller, node)
                 if depth < DEEPEST_CALLER:
                     self.pending.append((file, caller, depth + 1))
+
+
+@per_node
+def _openers(tree: ast.AST) -> frozenset[str]:
+    """The methods of a class that return a capture context for others to enter."""
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    return frozenset(
+        method.name
+        for method in body
+        if isinstance(method, ast.FunctionDef)
+        for part in ast.walk(method)
+        if isinstance(part, ast.Return) and isinstance(part.value, ast.Call)
+        if part.value.args and text_of(part.value).captures and method.name not in CAPTURING
+    )
+
+
+@per_node
+def _called_methods(tree: ast.AST) -> frozenset[str]:
+    """The names that a definition calls as methods."""
+    calls = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
+    return frozenset(function.attr for function in calls if isinstance(function, ast.Attribute))
 
 
 def _body_uses(module: ModuleFile, names: set[str]) -> bool:

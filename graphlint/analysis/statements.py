@@ -213,7 +213,7 @@ def _run_under(
     try:
         execute(m, arm, frame)
     finally:
-        conditions.restore(frame, saved)
+        conditions.restore(m, frame, saved)
         del frame.conditions[mark:]
 
 

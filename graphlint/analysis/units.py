@@ -107,6 +107,15 @@ class Analyst:
         return self._done[key]
 
     def _run_anew(self, root: Root, steps: int, trace: Trace) -> _RootResult:
+        """Run a root; where its defaults keep it from what it captures, once more with those left open."""
+        from graphlint.analysis import lifecycle
+
+        result = self._run_once(root, steps, trace)
+        if not result.captures and not result.problems and lifecycle.waits_for_arguments(root):
+            return self._run_once(root, steps, trace, open_defaults=True)
+        return result
+
+    def _run_once(self, root: Root, steps: int, trace: Trace, *, open_defaults: bool = False) -> _RootResult:
         from graphlint.analysis import lifecycle, reports
         from graphlint.analysis.budgets import Exhausted
         from graphlint.analysis.machine import Machine
@@ -114,6 +123,7 @@ class Analyst:
 
         rulebook = Rulebook(self._config)
         machine = Machine(self._project, self._config, rulebook.listen, steps)
+        machine.open_defaults = open_defaults
         rulebook.begin(machine)
         problems: list[Problem] = []
         reached = machine.finished

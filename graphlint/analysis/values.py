@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
 
 MAX_ALTERNATIVES = 8
+MOST_OBJECTS = 24
 _serial = itertools.count(1)
 
 
@@ -59,11 +60,21 @@ GRAPH_CONTEXT = "graph context"
 
 
 class Unknown(Value):
-    """A value that could not be followed, and why; `typed` says what little is known of it."""
+    """A value that could not be followed, and why; `typed` says what little is known of it.
 
-    __slots__ = ("change", "reason", "serial", "typed")
+    `among` are the objects that it is one of, where those are too many to be followed one by one.
+    """
 
-    def __init__(self, reason: str = "", change: Change = Change.CONFIG, typed: str = "") -> None:
+    __slots__ = ("among", "change", "reason", "serial", "typed")
+
+    def __init__(
+        self,
+        reason: str = "",
+        change: Change = Change.CONFIG,
+        typed: str = "",
+        among: tuple[Obj, ...] = (),
+    ) -> None:
+        self.among = among
         self.reason = reason
         self.change = change
         self.typed = typed
@@ -450,14 +461,31 @@ def join(left: Value, right: Value) -> Value:
     if left is right:
         return left
     kept: list[Value] = []
-    for value in (*alternatives(left), *alternatives(right)):
+    for value in (*_unfolded(left), *_unfolded(right)):
         if not any(same(value, other) for other in kept):
             kept.append(value)
     if len(kept) == 1:
         return kept[0]
     if len(kept) > MAX_ALTERNATIVES:
-        return Unknown("more than eight alternatives")
+        return _too_many(kept)
     return Union(tuple(kept))
+
+
+def _unfolded(value: Value) -> tuple[Value, ...]:
+    """The alternatives of a value, those of an object that is one of very many included."""
+    return value.among if isinstance(value, Unknown) and value.among else alternatives(value)
+
+
+def _too_many(kept: list[Value]) -> Unknown:
+    """One of more values than are followed; of objects of the project it is kept which, one of a class."""
+    objects: dict[int, Obj] = {}
+    for part in kept:
+        if isinstance(part, Obj) and not isinstance(part.cls, str):
+            objects.setdefault(id(part.cls), part)
+        elif not is_none(part):
+            return Unknown("more than eight alternatives")
+    among = tuple(objects.values()) if len(objects) <= MOST_OBJECTS else ()
+    return Unknown("more than eight alternatives", among=among)
 
 
 def join_all(values: Iterable[Value]) -> Value:

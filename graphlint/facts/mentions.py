@@ -36,6 +36,12 @@ def fills(data: bytes, name: str) -> bool:
     return False
 
 
+def calls(data: bytes, name: str) -> bool:
+    """Whether a text calls something of this name, be it a method."""
+    word = re.escape(name.encode("utf-8", "surrogatepass"))
+    return re.search(rb"(?<!def )(?<!class )\b%b\(" % word, data) is not None
+
+
 def imports_package(data: bytes, package: str) -> bool:
     """Whether a text imports a package, wherever it stands."""
     name = package.encode("utf-8", "surrogatepass")

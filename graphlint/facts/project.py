@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphlint.facts import inventory
 from graphlint.facts.cache import FactsCache
-from graphlint.facts.mentions import Mentions, derives, fills, imports_package
+from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_package
 from graphlint.facts.modules import ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.scan import NOTHING, FileScan
@@ -207,6 +207,10 @@ class Project:
         """The files that hold any of the names as a whole word; nothing is parsed."""
         return [Path(path) for path in self._mention_paths(names)]
 
+    def calling_paths(self, name: str) -> list[Path]:
+        """The files that call something of this name, be it a method; nothing is parsed."""
+        return [Path(path) for path in sorted(self._searched("calls", name), key=_path_order)]
+
     def _mention_paths(self, names: Iterable[str]) -> list[str]:
         found = {path for name in names for path in self._searched("mentions", name)}
         return sorted(found, key=_path_order)
@@ -284,7 +288,7 @@ class Project:
             return b""
 
 
-_TEXT_SEARCHES = {"derives": derives, "fills": fills}
+_TEXT_SEARCHES = {"calls": calls, "derives": derives, "fills": fills}
 _SCANNED = frozenset({"defines", "writes"})
 
 
