@@ -45,11 +45,12 @@ OPTIMIZER_ONLY = frozenset({"param_groups", "zero_grad"})
 
 @dataclass(slots=True)
 class Uses:
-    """How a value is used: attributes by name, and the numbers of arguments of calls of it."""
+    """How a value is used: attributes by name, and the numbers of arguments of calls of it and its methods."""
 
     attributes: set[str] = field(default_factory=set)
     arities: set[int] = field(default_factory=set)
     handed_to: set[str] = field(default_factory=set)  # dotted names of what it is the first argument of
+    methods: set[tuple[str, int]] = field(default_factory=set)
 
 
 def guess(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:
@@ -97,8 +98,11 @@ def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
         if isinstance(node, ast.Attribute) and is_value(node.value):
             uses.attributes.add(node.attr)
         elif isinstance(node, ast.Call) and is_value(node.func):
-            if not any(isinstance(a, ast.Starred) for a in node.args):
-                uses.arities.add(len(node.args) + len(node.keywords))
+            uses.arities |= _count(node)
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_value(node.func.value)
+        ):
+            uses.methods |= {(node.func.attr, count) for count in _count(node)}
         elif isinstance(node, ast.Call) and node.args and is_value(node.args[0]) and _is_of_cuda(node.func):
             uses.handed_to.add(ast.unparse(node.func))
         elif isinstance(node, ast.Call) and last_name(node.func) == "make_graphed_callables":
@@ -112,6 +116,12 @@ def _is_of_cuda(callee: ast.expr) -> bool:
         and callee.attr in ("stream", "graph")
         and (ast.unparse(callee) in BY_CALLEE)
     )
+
+
+def _count(node: ast.Call) -> set[int]:
+    """The number of arguments of a call; none when an unpacking hides it."""
+    hidden = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+    return set() if hidden else {len(node.args) + len(node.keywords)}
 
 
 def _is_own_field(node: ast.AST, name: str) -> bool:
@@ -158,10 +168,18 @@ def fits(info: ClassInfo, uses: Uses) -> bool:
     inherited = module_names.METHODS | {"training"} if info.is_module else frozenset()
     if not uses.attributes <= own | inherited:
         return False
+    if not all(_takes(info, name, count) for name, count in uses.methods):
+        return False
     entry = info.find("forward") if info.is_module else info.find("__call__")
     if uses.arities:
         return entry is not None and all(_accepts(entry[1], count) for count in uses.arities)
     return bool(uses.attributes & own)
+
+
+def _takes(info: ClassInfo, name: str, count: int) -> bool:
+    """Whether a method accepts so many arguments; what decorators make of it is not known."""
+    found = info.find(name)
+    return found is None or bool(found[1].decorator_list) or _accepts(found[1], count)
 
 
 def members(info: ClassInfo) -> set[str]:

@@ -1,0 +1,29 @@
+"""A graphed tower and the losses over it."""
+
+import torch
+from torch import nn
+
+
+class Tower:
+    def __init__(self, width: int):
+        sample = torch.zeros(8, width, device="cuda")
+        self.net = torch.cuda.make_graphed_callables(nn.Linear(width, width).cuda(), (sample,))
+
+    def embed(self, x: torch.Tensor):
+        return self.net(input=x)  # expect: CG807
+
+    def embed_by_position(self, x: torch.Tensor):
+        return self.net(x)  # ok: CG807
+
+
+def hooked(width: int):
+    layer = nn.Linear(width, width).cuda()
+    layer.register_forward_hook(lambda module, given, out: out * 2)
+    return torch.cuda.make_graphed_callables(layer, (torch.zeros(8, width, device="cuda"),))  # expect: CG807
+
+
+def hooked_afterwards(width: int):
+    layer = nn.Linear(width, width).cuda()
+    layer = torch.cuda.make_graphed_callables(layer, (torch.zeros(8, width, device="cuda"),))  # ok: CG807
+    layer.register_forward_hook(lambda module, given, out: out * 2)
+    return layer
