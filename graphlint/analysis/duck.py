@@ -45,7 +45,7 @@ OPTIMIZER_ONLY = frozenset({"param_groups", "zero_grad"})
 
 @dataclass(slots=True)
 class Uses:
-    """How a value is used: attributes by name, and the numbers of arguments of calls of it and its methods."""
+    """How a value is used: attributes, and how many arguments it and its methods are called with."""
 
     attributes: set[str] = field(default_factory=set)
     arities: set[int] = field(default_factory=set)

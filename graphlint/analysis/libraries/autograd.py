@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import attributes, calls
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.libraries import hooks
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 CONTEXT = "torch.autograd.function.FunctionCtx"
-HANDLE = "torch.utils.hooks.RemovableHandle"
 _MOST_FUNCTIONS = 8
 
 
@@ -69,10 +69,12 @@ def module_hook(call: Call) -> Value:
 
 
 def _keep_hook(call: Call, owner: Value | None, given: list[Value]) -> Value:
-    handle = Obj(HANDLE, call.place)
+    handle = Obj(hooks.HANDLE, call.place)
     hook = call.get(0, "hook")
     if hook is not None and owner is not None:
         call.m.backward_hooks.append((hook, owner, given, handle))
+        if isinstance(owner, Obj) and not call.name.endswith("pre_hook"):
+            hooks.keep(call.m, owner, hooks.BACKWARD, hook, handle)
     return handle
 
 

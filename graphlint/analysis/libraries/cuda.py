@@ -12,7 +12,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
-from graphlint.analysis.libraries import streams_events
+from graphlint.analysis.libraries import hooks, streams_events
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     FALSE,
@@ -221,6 +221,7 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...], named: Value 
             target=target,
             arguments=sample,
             keywords=call.arguments.kwargs,
+            data=hooks.first_place(target),
         )
     )
     calls.call(call.m, target, _sample_arguments(sample, named), call.node, call.frame, call.place)

@@ -14,7 +14,7 @@ from graphlint.analysis.values import NONE, Const, Mapping, Obj, Sequence_, Unkn
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-FORWARD, BEFORE = "?hooks", "?pre-hooks"
+FORWARD, BEFORE, BACKWARD = "?hooks", "?pre-hooks", "?backward-hooks"
 HANDLE = "torch.utils.hooks.RemovableHandle"
 
 
@@ -24,10 +24,24 @@ def register(call: Call) -> Value:
     hook = call.get(0, "hook")
     if isinstance(call.owner, Obj) and hook is not None:
         key = BEFORE if "pre_hook" in call.name else FORWARD
-        entry = Sequence_([hook, Const(call.flag(99, "with_kwargs") is True), handle], "tuple")
-        call.m.heap.write(call.owner.fields, key, Sequence_((*_held(call.owner, key), entry)))
-        handle.fields.update({"owner": call.owner, "key": key})
+        keep(call.m, call.owner, key, hook, handle, with_kwargs=call.flag(99, "with_kwargs") is True)
     return handle
+
+
+def keep(m: Machine, owner: Obj, key: str, hook: Value, handle: Obj, *, with_kwargs: bool = False) -> None:
+    """Put a hook to those of a module, until its handle removes it."""
+    entry = Sequence_([hook, Const(with_kwargs), handle], "tuple")
+    m.heap.write(owner.fields, key, Sequence_((*_held(owner, key), entry)))
+    handle.fields.update({"owner": owner, "key": key})
+
+
+def first_place(owner: Value) -> Place | None:
+    """Where the first of those hooks of a module was registered that keep it from being graphed."""
+    if not isinstance(owner, Obj):
+        return None
+    entries = [entry for key in (FORWARD, BEFORE, BACKWARD) for entry in _held(owner, key)]
+    handles = [entry.items[2] for entry in entries if isinstance(entry, Sequence_)]
+    return next((each.site for each in handles if isinstance(each, Obj)), None)
 
 
 def _held(owner: Obj, key: str) -> tuple[Value, ...]:

@@ -10,6 +10,7 @@ class GraphedLoss:
         self.y = torch.zeros(8, width, device="cuda")
         self.graph = torch.cuda.CUDAGraph()
         self.forward()
+        self.net.zero_grad(set_to_none=True)
         with torch.cuda.graph(self.graph):
             self.loss = self.forward()
 
