@@ -8,6 +8,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    ambient,
     attributes,
     conditions,
     effects,
@@ -27,6 +28,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     change_of,
+    is_none,
     join_all,
 )
 
@@ -102,6 +104,8 @@ def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
     try:
         with m.before_everything():
             value = _evaluate_global(m, module, name, env)
+            if value is not None and is_none(value):
+                value = ambient.value_of(m, module, name)
             if value is not None:
                 env.fields[name] = value
                 if registration.is_filled_later(value):
