@@ -286,6 +286,8 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
     found = _method(owner.cls, name)
     if found is not None:
         info, method = found
+        if owner.label == "given" and many.is_open(owner.cls, info, method):
+            return many.declared(m, owner.cls, info, method, place)
         if is_property(method):
             function = Function(method, info.module, info.env, f"{info.scope}.{name}", cls=info)
             value = functions.call_function(m, function.bind(owner), Arguments(), place)

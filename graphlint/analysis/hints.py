@@ -134,10 +134,13 @@ def _member(m: Machine, info: ClassInfo) -> Value | None:
 
 
 def _instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Value:
-    """An instance of a class; of an abstract one, what the project makes that derives from it."""
+    """An instance of a class; of an abstract one, what the project makes that derives from it.
+
+    Where that is too much, it is an instance of the abstract class itself: `many.declared` says what it has.
+    """
     found = subclasses.implementations(m, info) if info.is_abstract else []
     if len(found) > MAX_ALTERNATIVES:
-        return Unknown(f"more than eight classes stand for `{info.name}`", change)
+        return synthesis.instance(m, info, change, place)
     return join_all(synthesis.instance(m, each, change, place) for each in found or [info])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, frameworks, functions, generators, hints, instances, lifecycle
+from graphlint.analysis import calls, frameworks, functions, generators, hints, instances, lifecycle, many
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
@@ -54,6 +54,7 @@ def initialise(m: Machine, owner: Obj) -> None:
             return
         info, node = found
         _run(m, owner, info, node)
+        many.loosen(m, owner)
         assume(m, owner)
         lifecycle.capture_given(m, owner)
 
