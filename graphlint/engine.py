@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from graphlint.config import Config, cache_folder
-from graphlint.discovery import Discovered, FoundFile, discover, given_file
+from graphlint.discovery import Discovered, FoundFile, discover, given_file, shown_path
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.problem import Problem, contained
 from graphlint.regions import RegionReport
@@ -68,7 +68,7 @@ def check(
     found = discover(paths, exclude=config.exclude, root=config.root)
     if given is not None:
         found = _with(found, given_file(*given))
-    sources = _sources(found)
+    sources = _sources(found, config)
     problems = list(found.problems)
     analysis: Analysis | None = None
     with contained(problems, os.curdir):
@@ -91,9 +91,13 @@ def _with(found: Discovered, given: FoundFile) -> Discovered:
     return Discovered(tuple(sorted([*others, given])), found.problems)
 
 
-def _sources(found: Discovered) -> Sources:
+def _sources(found: Discovered, config: Config) -> Sources:
     given = {file.shown: file.given for file in found.files if file.given is not None}
-    return Sources({file.shown: file.path for file in found.files}, given)
+    files = {file.shown: file.path for file in found.files}
+    if config.file is not None:
+        settings = os.path.realpath(config.file)
+        files[shown_path(settings, os.getcwd())] = Path(settings)
+    return Sources(files, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,10 @@ def _judge(
     for finding in (*raw, *(_unreadable(problem) for problem in problems if problem.is_source)):
         by_path[finding.path].append(finding)
     kept: list[Finding] = []
-    for path in sorted({file.shown for file in found.files} | by_path.keys()):
-        kept.extend(
-            _after_suppression(_suppressions(path, sources), by_path[path], _enabled_in(path, config))
-        )
+    program = {file.shown for file in found.files}
+    for path in sorted(program | by_path.keys()):
+        suppressions = _suppressions(path, sources) if path in program else Suppressions(path)
+        kept.extend(_after_suppression(suppressions, by_path[path], _enabled_in(path, config)))
     return kept
 
 
@@ -168,10 +172,11 @@ def _suppressions(path: str, sources: Sources) -> Suppressions:
 def _after_suppression(
     suppressions: Suppressions, findings: Iterable[Finding], is_enabled: Callable[[str], bool]
 ) -> list[Finding]:
-    # Suppressions may be suppressed themselves: first the program's findings, then those about comments.
+    # Findings about comments may be suppressed too, so what is unused comes out last.
     kept = suppressions.apply(finding for finding in findings if is_enabled(finding.code))
-    about = [*suppressions.faults, *suppressions.unused(is_enabled)]
-    return kept + suppressions.apply(finding for finding in about if is_enabled(finding.code))
+    kept += suppressions.apply(fault for fault in suppressions.faults if is_enabled(fault.code))
+    unused = suppressions.unused(is_enabled)
+    return kept + suppressions.apply(finding for finding in unused if is_enabled(finding.code))
 
 
 def _unreadable(problem: Problem) -> Finding:

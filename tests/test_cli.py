@@ -115,7 +115,7 @@ def test_an_interrupted_command_is_neither_clean_nor_a_finding(
         (["check", "-", "--stdin-filename", "a.txt"], "a.txt is not the name of a Python file"),
         (["chekc"], "No such command"),
         (["explain", "CG931"], "unknown rule `CG931`; did you mean"),
-        (["explain", "CG10"], "unknown rule `CG10`; name a single one, CG101 to CG103"),
+        (["explain", "CG90"], "unknown rule `CG90`; name a single one, CG900 to CG903"),
         (["check", "--select", ""], "--select: names no rule"),
         (["check", "--ignore", ", "], "--ignore: names no rule"),
         (["check", "--isolated", "--config", "a.toml"], "--config and --isolated exclude each other"),

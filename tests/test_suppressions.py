@@ -180,8 +180,8 @@ def test_an_unknown_code_is_reported_where_it_stands_with_the_nearest_one() -> N
 
 
 def test_a_prefix_is_no_code() -> None:
-    assert faults("y = 2  # graphlint: ignore[CG10]\n") == [
-        "unknown rule `CG10`; name a single one, CG101 to CG103"
+    assert faults("y = 2  # graphlint: ignore[CG90]\n") == [
+        "unknown rule `CG90`; name a single one, CG900 to CG903"
     ]
 
 
