@@ -12,6 +12,7 @@ from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter
 
 HELP = "write into the captured tensor: `copy_`, `fill_` or `[...] =`"
+HELP_ORPHANED = "allocate once for the largest size, or keep the inputs of every graph beside it"
 
 
 class ReboundStaticInput(Rule):
@@ -40,9 +41,11 @@ class ReboundStaticInput(Rule):
         for write in changed.writes:
             what = "tensor" if any(tensors_in(read.value, 1)) else "object"
             whose = "the one" if what == "tensor" else "the tensors of the one"
-            message = (
-                f"`{read.name}` is bound to another {what}, but the graph reads {whose} it was captured with"
-            )
+            but = f"but the graph reads {whose} it was captured with"
+            if changed.orphaned:
+                but = f"and nothing holds {whose} that older graphs read"
+            message = f"`{read.name}` is bound to another {what}, {but}"
             confidence = Confidence.DEFINITE if changed.certain else Confidence.LIKELY
             chain = (*read.chain, write.place.hop, event.place.hop)
-            yield Report(write.place, message, confidence, chain=chain, help=HELP)
+            help_ = HELP_ORPHANED if changed.orphaned else HELP
+            yield Report(write.place, message, confidence, chain=chain, help=help_)

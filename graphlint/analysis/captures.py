@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import displaced, effects, parallel, renewals, streams, tensor_ops, timeline
+from graphlint.analysis import displaced, effects, orphans, parallel, renewals, streams, tensor_ops, timeline
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -137,6 +137,19 @@ def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
                 keys |= _identities(loop.current) if loop.current is not None else set()
     for graph in held:
         graph.fields.setdefault("keys", set()).update(keys)
+        graph.fields["open key"] = graph.fields.get("open key", False) or (key is not None and _is_open(key))
+
+
+def _is_open(key: Value) -> bool:
+    """Whether a key changes with the calls and its parts are not known: any number may be out of it."""
+    parts = alternatives(key)
+    if any(isinstance(part, Sequence_) and (part.rest is not None or _is_open_tuple(part)) for part in parts):
+        return change_of(key) is Change.CHANGING
+    return any(isinstance(part, Unknown) and part.change is Change.CHANGING for part in parts)
+
+
+def _is_open_tuple(key: Sequence_) -> bool:
+    return any(_is_open(part) for part in key.items)
 
 
 def has_entry_for(m: Machine, where: Value, item: Value) -> bool:
@@ -278,7 +291,8 @@ def _overwrite_pool(m: Machine, record: Capture, place: Place) -> None:
 def _compare(m: Machine, record: Capture, read: Read) -> Changed | None:
     if read.key == Mapping.ANY and (changed := _all_replaced(m, record, read)) is not None:
         return changed
-    return _compare_cell(m, record, read) or _overwritten(m, record, read)
+    found = _compare_cell(m, record, read) or _overwritten(m, record, read)
+    return found or orphans.changed(m, record, read)
 
 
 def _all_replaced(m: Machine, record: Capture, read: Read) -> Changed | None:
@@ -320,10 +334,11 @@ def _refills_left_out(writes: list[Write]) -> list[Write]:
 
 
 def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool:
-    """Whether the name was bound anew for a later capture, which reads what it names now.
+    """Whether the name was bound anew for another capture, which reads what it names now.
 
     In a loop that captures, a name belongs to the graph of its iteration. A field that may name other
-    memory has been given it together with a capture that may have taken this one's place.
+    memory has been given it together with a capture that may have taken this one's place, or still names
+    what an earlier one reads, where this one never happened.
     """
     moved = _memories(now) - _memories(read.value)
     taken = {
@@ -384,6 +399,8 @@ def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
         return True
     is_changing = change_of(use.value) is Change.CHANGING
     if not is_changing or m.step <= record.step or tensor_ops.is_key(keys_of(record), use.value):
+        return False
+    if record.graph is not None and record.graph.fields.get("open key"):
         return False
     return not _still_stands(m, record, use)
 

@@ -229,11 +229,40 @@ def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool
 def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowing:
     """Rebind names whose alternatives a test rules out; returns what to put back afterwards."""
     saved: Narrowing = {}
+    if not m.captures:
+        _note_found(m, node, polarity, frame)
     for text, value in _implied(m, node, polarity, frame):
         old = saved[text][0] if text in saved else frame.env.fields.get(text)
         saved[text] = (old, value)
         frame.env.fields[text] = value
     return saved
+
+
+def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> None:
+    """What `key in table`, or `table.get(key)` that is not None, says: the entry is one of those there."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        _note_found(m, node.operand, not polarity, frame)
+        return
+    looked_up = _lookup(node, polarity)
+    table, key = [quiet(m, part, frame) for part in looked_up] if looked_up is not None else (None, None)
+    if isinstance(table, Mapping) and key is not None and table.fields:
+        identity = identity_of(key)
+        if identity is not None and identity not in table.fields:
+            m.heap.write(table.fields, identity, (key, join_all(value for _, value in table.entries())))
+
+
+def _lookup(node: ast.expr, polarity: bool) -> tuple[ast.expr, ast.expr] | None:
+    """The table and the key of a test that has found something under the key."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    operator, call = node.ops[0], node.left
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return (node.comparators[0], node.left) if isinstance(operator, ast.In) is polarity else None
+    if not _asks_for_none(node) or isinstance(operator, ast.Is) is polarity:
+        return None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
+        return (call.func.value, call.args[0]) if len(call.args) == 1 else None
+    return None
 
 
 def restore(m: Machine, frame: Frame, saved: Narrowing) -> None:

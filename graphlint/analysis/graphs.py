@@ -70,16 +70,21 @@ class Write:
     stamp: int = 0
     filling: bool = False  # under a test that found the cell empty
     times: int | None = 1  # how often the loops of captured code repeat it
+    loops: frozenset[int] = frozenset()  # the loops around it, where that matters
 
 
 @dataclass(slots=True)
 class Changed:
-    """A cell that a graph read and that names something else when the graph is replayed."""
+    """A cell that a graph read and that names something else when the graph is replayed.
+
+    `orphaned` tells that the graph is one of several, and that nothing names its own input any more.
+    """
 
     read: Read
     now: Value
     writes: list[Write]
     certain: bool
+    orphaned: bool = False
 
 
 @dataclass(slots=True)
@@ -147,6 +152,7 @@ class Capture:
     before: dict[Cell, Any] = field(default_factory=dict)
     appended: dict[Cell, bool] = field(default_factory=dict)
     first_runs: set[Hop] = field(default_factory=set)
+    orphaned: dict[Cell, Write] = field(default_factory=dict)
 
     @property
     def by_program(self) -> bool:

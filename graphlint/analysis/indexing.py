@@ -14,6 +14,7 @@ from graphlint.analysis import (
     lazies,
     lifetimes,
     orders,
+    orphans,
     storing,
     table_conditions,
     tensor_ops,
@@ -190,7 +191,7 @@ def _object_item(m: Machine, owner: Obj, index: Value, node: ast.AST, frame: Fra
         if isinstance(held, (Sequence_, Mapping)):
             return get_item(m, held, index, node, frame)
         if owner.cls == "torch.Size":
-            return Host("int", Change.SHAPE, ("size", owner.serial, identity_of(index)))
+            return size_of(owner, index)
         if owner.cls == "triton.kernel":
             return launcher_of(owner, index)
         return Obj("torch.nn.Module") if owner.cls.startswith("torch.nn.") else Unknown("item")
@@ -206,6 +207,11 @@ def tuple_of(owner: Obj) -> Sequence_ | None:
         return None
     fields = [owner.fields.get(name, NONE) for name in owner.cls.record_fields()]
     return Sequence_(fields, "tuple", site=owner.site)
+
+
+def size_of(owner: Obj, index: Value) -> Host:
+    """One number of a `torch.Size`."""
+    return Host("int", Change.SHAPE, ("size", owner.serial, identity_of(index)))
 
 
 # tensors
@@ -340,6 +346,8 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
         if identity is not None:
             _put(m, owner, identity, index, value, place)
             return
+        if place is not None:
+            orphans.note_grown(m, owner, value, place)
         old = owner.fields.get(Mapping.REST)
         joined = value if old is None else join(old[1], value)
         m.heap.write(owner.fields, Mapping.REST, (index, joined))
@@ -370,8 +378,12 @@ def note_overwritten(m: Machine, owner: Mapping, key: Value, value: Value, place
 def _put(
     m: Machine, owner: Mapping, identity: object, index: Value, value: Value, place: Place | None
 ) -> None:
+    old = owner.fields.get(identity)
+    if old is None and place is not None:
+        orphans.note_grown(m, owner, value, place)
     m.heap.write(owner.fields, identity, (index, value))
     if place is not None:
+        orphans.note_replaced(m, owner.fields, identity, old, value, place)
         m.log_write(owner.fields, identity, value, place)
 
 
@@ -402,4 +414,5 @@ def delete_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Fr
     if isinstance(owner, Mapping):
         identity = identity_of(index)
         if identity in owner.fields:
+            orphans.note_dropped(m, owner.fields[identity])
             m.heap.write(owner.fields, identity, (index, NONE))

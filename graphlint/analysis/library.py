@@ -50,6 +50,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     change_of,
+    identity_of,
     is_none,
     tensors_in,
 )
@@ -224,6 +225,8 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
     if owner.cls == "torch.device" and name == "type":
         kind = owner.fields.get("type")
         return Const(kind) if isinstance(kind, str) else Host("str")
+    if owner.cls == "torch.device" and name == "index":
+        return Host("int", Change.CONFIG, ("device index", identity_of(owner)))
     if owner.cls.startswith("torch.nn."):
         found = nn.attribute(m, owner, name, frame.place(node))
         if found is not None:

@@ -41,12 +41,12 @@ OWNED = frozenset({"parameter", "buffer", "gradient", "assumed"})
 
 def at_return(m: Machine, frame: Frame, given: tuple[Value, ...], since: int) -> None:
     """A call returns: tensors of its own that graphs captured since then read die, if nothing holds them."""
-    captures = [capture for capture in m.finished[since:] if _records_addresses(capture)]
+    captures = [capture for capture in m.finished[since:] if records_addresses(capture)]
     own = {t.storage for v in frame.env.fields.values() for t in _tensors(v) if _is_made_in(t, frame)}
     if not own or not captures or m.captures:
         return
     alive = Reach()
-    alive.walk([*frame.returned, *given, *frame.env.parents(), *_roots(m)])
+    alive.walk([*frame.returned, *given, *frame.env.parents(), *roots_of(m)])
     if alive.spent:
         return
     for capture in captures:
@@ -61,12 +61,12 @@ def at_return(m: Machine, frame: Frame, given: tuple[Value, ...], since: int) ->
 def at_clear(m: Machine, held: Value, place: Place) -> None:
     """A cache was emptied: tensors that only it held die."""
     alive = Reach()
-    alive.walk(_roots(m))
+    alive.walk(roots_of(m))
     for capture in m.finished:
         for tensor in tensors_in(held):
             storage = tensor.storage
             used = capture.storages.get(storage)
-            if used is None or not _records_addresses(capture) or alive.spent:
+            if used is None or not records_addresses(capture) or alive.spent:
                 continue
             if storage not in alive.storages and storage not in m.escaped:
                 m.emit(InputFreed(place=place, storage=storage, recorded=capture, used=used))
@@ -78,7 +78,7 @@ def note_escape(m: Machine, values: Iterable[Value]) -> None:
         m.escaped.update(tensor.storage for tensor in tensors_in(value))
 
 
-def _records_addresses(capture: Capture) -> bool:
+def records_addresses(capture: Capture) -> bool:
     """Whether nothing but the program holds the inputs of the graph."""
     return not capture.compiled and capture.kind in ("torch.cuda.graph", "capture_begin", "begin_capture")
 
@@ -95,7 +95,7 @@ def _is_made_in(tensor: Tensor, frame: Frame) -> bool:
     return site is not None and site.module is frame.module and site.function == frame.qualname
 
 
-def _roots(m: Machine) -> list[Any]:
+def roots_of(m: Machine) -> list[Any]:
     """Everything that names something now: calls in progress, modules, classes, objects lived through."""
     return [
         *(env for frame in m.frames for env in (frame.env, *frame.env.parents())),

@@ -142,7 +142,7 @@ def _iterations(m: Machine, iterable: Value) -> list[Value]:
     else:
         chosen = []
     if rest is not None:
-        changes = not m.captures and _counts(iterable)
+        changes = not m.captures and not m.earlier and _counts(iterable)
         chosen += [_renewed(part, changes) for part in _one_by_one(rest)]
         if not m.captures and len(chosen) < 2:
             chosen.append(_renewed(rest, changes))

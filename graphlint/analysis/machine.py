@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions, effects, outputs, roots, streams, swaps
+from graphlint.analysis import conditions, effects, orphans, outputs, roots, streams, swaps
 from graphlint.analysis.budgets import Budget, Exhausted
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
@@ -120,6 +120,7 @@ class Machine:
         self.cuts: dict[tuple[int, int], Function] = {}  # what was cut short, by node and scope
         self.deferred: dict[int, list[Deferred]] = {}
         self.meta_read = False
+        self.earlier = 0  # how many things are being run aside that happened earlier in the program
         self.step = 0
 
     # places and events
@@ -212,7 +213,10 @@ class Machine:
         """Write a cell and remember where, so that a replay can blame the write."""
         if self.captures and place is not None:
             self.captures[-1].before.setdefault((id(fields), key), fields.get(key))
+        old = fields.get(key) if self.finished and not local else None
         self.heap.write(fields, key, value)
+        if old is not None and place is not None:
+            orphans.note_replaced(self, fields, key, old, value, place)
         if place is not None:
             self.log_write(fields, key, value, place, augmented=augmented, local=local)
 
@@ -381,12 +385,14 @@ class Machine:
         streams, self.streams = self.streams, []
         contexts, self.contexts = self.contexts, []
         meta, self.meta_read = self.meta_read, False
+        self.earlier += 1
         try:
             with self.heap.aside():
                 yield
         finally:
             self.captures, self.streams, self.contexts = captures, streams, contexts
             self.meta_read = meta
+            self.earlier -= 1
 
     @contextmanager
     def allowance(self) -> Iterator[None]:

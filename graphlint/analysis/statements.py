@@ -19,6 +19,7 @@ from graphlint.analysis import (
     matching,
     names,
     outputs,
+    refills,
     roots,
     storing,
 )
@@ -27,6 +28,8 @@ from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
     NONE,
+    Const,
+    Obj,
     Sequence_,
     Tensor,
     Union,
@@ -152,6 +155,8 @@ def unpacked(m: Machine, value: Value, count: int, star: int | None = None) -> l
     if isinstance(value, Union):
         rows = [unpacked(m, part, count, star) for part in value.values if part is not NONE]
         return [join_all(row[i] for row in rows) for i in range(count)] if rows else [Unknown("none")] * count
+    if isinstance(value, Obj) and value.cls == "torch.Size" and star is None:
+        return [indexing.size_of(value, Const(index)) for index in range(count)]
     known, rest = loops.elements_of(m, value)
     if star is not None:
         tail = count - star - 1
@@ -190,7 +195,7 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
             guard.arm_ended(polarity, frame)
 
     watch = idle_branches.watch(m, frame, uses)
-    wrote = fork(m, frame, [lambda: run(True), lambda: run(False)])
+    wrote = fork(m, frame, [lambda: run(True), lambda: run(False)], lambda: refills.watch(m, node.test))
     if guard is not None:
         guard.settle(m)
     if watch is not None:
@@ -217,10 +222,16 @@ def _run_under(
         del frame.conditions[mark:]
 
 
-def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> bool:
+def fork(
+    m: Machine,
+    frame: Frame,
+    arms: Sequence[Callable[[], None]],
+    refill: Callable[[], refills.Refill | None] = lambda: None,
+) -> bool:
     """Run alternatives from the same state and join the states of those that reach their end.
 
-    Tells whether one of those has written a cell.
+    Tells whether one of those has written a cell. What `refill` gives before an arm says after it whether the
+    arm runs at all.
     """
     outcomes: list[Snapshot] = []
     opened = captures.Alternatives(m)
@@ -228,9 +239,15 @@ def fork(m: Machine, frame: Frame, arms: Sequence[Callable[[], None]]) -> bool:
         m.heap.open()
         frame.reachable = True
         current = list(m.streams)
+        held_back = refill()
+        if held_back is not None:
+            held_back.begin()
         arm()
         m.streams[:] = current
         taken = m.heap.undo()
+        if held_back is not None and held_back.end(taken):
+            opened.next(False)
+            continue
         opened.next(frame.reachable)
         if frame.reachable:
             outcomes.append(taken)

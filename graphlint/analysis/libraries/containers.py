@@ -9,6 +9,7 @@ from graphlint.analysis import (
     lazies,
     loops,
     orders,
+    orphans,
 )
 from graphlint.analysis.heap import MISSING
 from graphlint.analysis.libraries.registry import Call, model
@@ -67,6 +68,7 @@ def _pop(call: Call) -> Value:
     if owner.items and owner.rest is None:
         last = owner.items[-1] if call.name.endswith("pop") and not call.args else owner.items[0]
         left = owner.items[:-1] if last is owner.items[-1] else owner.items[1:]
+        orphans.note_dropped(call.m, last)
         call.m.heap.write(owner.fields, "items", left)
         return call.m.refresh(last, call.place)
     return loops.joined_elements(call.m, owner)
@@ -75,6 +77,7 @@ def _pop(call: Call) -> Value:
 @model("builtins.list.clear", "builtins.set.clear")
 def _clear(call: Call) -> Value:
     if isinstance(call.owner, Sequence_):
+        orphans.note_dropped(call.m, call.owner)
         call.m.heap.write(call.owner.fields, "items", ())
         call.m.heap.write(call.owner.fields, "rest", None)
     return NONE
@@ -119,6 +122,7 @@ def _dict_get(call: Call) -> Value:
         return default
     value = indexing.get_item(call.m, owner, key, call.node, call.frame)
     if call.name.endswith("pop") and identity_of(key) in owner.fields:
+        orphans.note_dropped(call.m, owner.fields[identity_of(key)])
         call.m.heap.write(owner.fields, identity_of(key), MISSING)
     return value if found else join(value, default)
 
@@ -158,6 +162,7 @@ def _dict_update(call: Call) -> Value:
 def _dict_clear(call: Call) -> Value:
     if isinstance(call.owner, Mapping):
         for key in list(call.owner.fields):
+            orphans.note_dropped(call.m, call.owner.fields[key])
             call.m.heap.write(call.owner.fields, key, MISSING)
     return NONE
 

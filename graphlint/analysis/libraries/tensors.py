@@ -25,6 +25,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     change_of,
+    identity_of,
 )
 from graphlint.rules import operations
 
@@ -467,6 +468,8 @@ def _shape_result(call: Call, operation: operations.Operation, first: Tensor | N
         made = Obj("torch.Size", call.place)
         made.serial = serial or made.serial
         return made
+    if operation.name.endswith(".size") and len(call.args) == 1 and serial:
+        return Host("int", Change.SHAPE, ("size", serial, identity_of(call.args[0])))
     key = tuple(a.value if isinstance(a, Const) else id(a) for a in call.args)
     return Host("int", Change.SHAPE, ("shape", operation.name, serial, key) if serial else None)
 

@@ -1,0 +1,82 @@
+"""Arms of captured code that fill again what the warm-up has filled at the same line.
+
+`if held.shape[0] < rows: held = torch.empty(rows)`, `if key not in table: table[key] = make(key)`: which way
+an undecided test of this kind goes depends on sizes, and a warm-up runs with the sizes that are captured.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.events import Event
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.values import Fields, Mapping, Obj, Union, Value, tensors_in
+from graphlint.facts.pernode import per_node
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+_SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+
+
+class Refill:
+    """Holds back what an arm of an undecided test tells, until it is known whether the arm is such a one."""
+
+    def __init__(self, m: Machine, capture: Capture) -> None:
+        self._m = m
+        self._capture = capture
+        self._listener = m.listener
+        self._events: list[Event] = []
+        self._before = dict(capture.written), dict(capture.first), set(capture.absent)
+        self._uses = len(capture.host_uses)
+
+    def begin(self) -> None:
+        self._m.listener = self._events.append
+
+    def end(self, taken: Snapshot) -> bool:
+        """Close the arm, which wrote `taken`; True when it does not run: nothing of it has happened."""
+        m, capture = self._m, self._capture
+        m.listener = self._listener
+        satisfied = m.capture is capture and any(
+            _is_refilled(m, capture, fields, key) for fields, key, _ in taken.values()
+        )
+        if satisfied:
+            capture.written, capture.first, capture.absent = self._before
+            del capture.host_uses[self._uses :]
+        else:
+            for event in self._events:
+                m.listener(event)
+        return satisfied
+
+
+def watch(m: Machine, test: ast.expr) -> Refill | None:
+    """Watch an arm that an undecided test leads to; None where it is not about sizes or what is there."""
+    capture = m.capture
+    if capture is None or m.is_compiling or not _compares(test):
+        return None
+    return Refill(m, capture)
+
+
+@per_node
+def _compares(test: ast.expr) -> bool:
+    return any(isinstance(part, _SIZES) for part in ast.walk(test))
+
+
+def _is_refilled(m: Machine, capture: Capture, fields: Fields, key: object) -> bool:
+    """Whether a cell was written in the arm by a line that wrote it, or one beside it, before the capture."""
+    write = capture.written.get((id(fields), key))
+    if write is None or write.local or not _holds_memory(write.value):
+        return False
+    keys = [key, *fields] if isinstance(key, tuple) else [key]
+    return any(
+        not other.capturing and other.place.key == write.place.key
+        for each in keys
+        for other in m.writes.get((id(fields), each), ())
+    )
+
+
+def _holds_memory(value: Value) -> bool:
+    parts = value.values if isinstance(value, Union) else (value,)
+    return any(isinstance(part, (Obj, Mapping)) for part in parts) or any(tensors_in(value, 2))

@@ -1,0 +1,77 @@
+"""Tests of size in captured code that a warm-up at the same sizes has satisfied."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marked_rules as check
+
+SPACE = """
+import torch
+
+_TABLES = {{}}
+
+class Space:
+    def __init__(self):
+        self.block = torch.empty(0, device="cuda")
+        self.shape = None
+
+    def reserve(self, rows: int, device: torch.device):
+        {grow}
+        return self.block[:rows]
+
+def table(rows: int, device: torch.device):
+    {look_up}
+    return _TABLES[rows, device]
+
+class Runner:
+    def __init__(self, space: Space):
+        self.space = space
+        self.graphs, self.warm = {{}}, set()
+
+    def body(self, x):
+        return x * self.space.reserve(x.shape[0], x.device)[0] + table(x.shape[0], x.device)
+
+    def run(self, x: torch.Tensor):
+        key = x.shape[0]
+        if key not in self.graphs:
+            {warm}
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.y = self.body(x)
+            self.graphs[key] = graph
+        self.graphs[key].replay()
+        return self.y.clone()
+"""
+WAYS = {"grow": "pass", "look_up": "pass", "warm": "self.body(x)"}
+WARM_BEFORE = (
+    "if key not in self.warm:\n                self.warm.add(key)\n                return self.body(x)"
+)
+GROW = """if self.block.shape[0] < rows:
+            self.block = torch.tensor([1.0] * rows).to(device)  # {mark}: CG306, CG603"""
+RESHAPE = """if self.shape != rows:
+            self.shape = rows
+            self.block = torch.tensor([1.0] * rows).to(device)  # {mark}: CG306, CG603"""
+LOOK_UP = """if (rows, device) not in _TABLES:
+        _TABLES[rows, device] = torch.tensor([1.0] * rows).to(device)  # {mark}: CG306, CG603"""
+
+
+@pytest.mark.parametrize("part", [{"grow": GROW}, {"grow": RESHAPE}, {"look_up": LOOK_UP}])
+@pytest.mark.parametrize("warm", ["self.body(x)", WARM_BEFORE])
+def test_the_warm_up_has_made_room(part: dict[str, str], warm: str) -> None:
+    filled = {name: text.format(mark="ok") for name, text in part.items()}
+    check(SPACE.format(**{**WAYS, **filled, "warm": warm}))
+
+
+def test_nothing_has_made_room() -> None:
+    check(
+        SPACE.format(
+            **{**WAYS, "look_up": LOOK_UP.format(mark="expect").replace("CG306, ", ""), "warm": "pass"}
+        )
+    )
+
+
+def test_a_test_that_is_not_about_what_is_there() -> None:
+    grow = """if rows % 64 == 0:
+            self.block = torch.tensor([1.0] * rows).cuda()  # expect: CG306"""
+    check(SPACE.format(**{**WAYS, "grow": grow}))
