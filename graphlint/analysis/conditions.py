@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import correlations, kinds, operators, tensor_ops
+from graphlint.analysis import captures, correlations, kinds, operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame
@@ -239,16 +239,16 @@ def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowin
 
 
 def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> None:
-    """What `key in table`, or `table.get(key)` that is not None, says: the entry is one of those there."""
+    """What `key in graphs`, or `graphs.get(key)` that is not None, says: the entry is one of those there."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         _note_found(m, node.operand, not polarity, frame)
         return
     looked_up = _lookup(node, polarity)
     table, key = [quiet(m, part, frame) for part in looked_up] if looked_up is not None else (None, None)
     if isinstance(table, Mapping) and key is not None and table.fields:
-        identity = identity_of(key)
-        if identity is not None and identity not in table.fields:
-            m.heap.write(table.fields, identity, (key, join_all(value for _, value in table.entries())))
+        identity, held = identity_of(key), join_all(value for _, value in table.entries())
+        if identity is not None and identity not in table.fields and captures.held_graphs(held):
+            m.heap.write(table.fields, identity, (key, held))
 
 
 def _lookup(node: ast.expr, polarity: bool) -> tuple[ast.expr, ast.expr] | None:
