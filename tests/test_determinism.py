@@ -8,12 +8,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import graphlint.engine
-from graphlint.analysis import analyse, workers
+from graphlint.analysis import analyse, units, workers
+from graphlint.analysis.workers import Pool
 from graphlint.config import Config
 from graphlint.facts.project import Project
 from graphlint.finding import Confidence, Level
@@ -99,7 +99,7 @@ def test_any_number_of_jobs_and_any_state_of_the_cache(folder: Path, monkeypatch
     monkeypatch.chdir(folder)
     expected = output(folder, jobs=1)
     assert expected.count("CG302") >= 1
-    assert UNITS >= workers.FEWEST_UNITS
+    assert UNITS >= workers.FEWEST_TASKS
     for jobs in (2, 3, 8):
         assert output(folder, jobs=jobs) == expected
     for jobs in (2, 1, 2):  # cold, warm, warm
@@ -124,15 +124,22 @@ def test_any_order_of_the_files(folder: Path) -> None:
         assert (found.findings, found.regions) == (expected.findings, expected.regions)
 
 
-def test_units_in_any_order_in_one_process(folder: Path) -> None:
-    """What one unit leaves behind in a process (shared roots, parsed files) changes nothing for another."""
-    expected: dict[str, dict[str, Any]] = {}
+def test_tasks_in_any_order_in_one_process(folder: Path) -> None:
+    """What one task leaves behind in a process (parsed files, kept searches) changes nothing for another."""
+    project, config = Project(sorted(folder.glob("*.py")), cwd=folder), Config(root=folder)
+    tasks: list[units.Task] = []
+
+    def do(asked: list[units.Task]) -> dict[units.Task, units.Result]:
+        tasks.extend(asked)
+        return Pool(project, config, jobs=1).do(asked)
+
+    units.run_all(project.marked_paths(), do)
+    assert {task[0] for task in tasks} == {"own", "run", "callers"}
+    expected: dict[units.Task, units.Result] = {}
     for seed in range(4):
-        project, config = Project(sorted(folder.glob("*.py")), cwd=folder), Config(root=folder)
-        paths = project.marked_paths()
-        random.Random(seed).shuffle(paths)
-        results = workers.run_units(project, config, paths, jobs=1)
-        found = {path: results[path] for path in sorted(results)}
+        random.Random(seed).shuffle(tasks)
+        again = Project(sorted(folder.glob("*.py")), cwd=folder)
+        found = Pool(again, config, jobs=1).do(tasks)
         expected = expected or found
         assert found == expected
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphlint.finding import Finding
 from graphlint.problem import Problem
 from graphlint.regions import NOT_RUN_TO_ITS_END, RegionReport, Unresolved
 
 if TYPE_CHECKING:
-    from graphlint.analysis.units import UnitResult
     from graphlint.config import Config
     from graphlint.facts.project import Project
 
@@ -55,34 +55,32 @@ def analyse(
     `cache` is a folder for results between runs, None for none; the findings do not depend on it, nor on
     `jobs`, the number of processes (as many as there are processors when None).
     """
-    from graphlint.analysis import declarations, frameworks, packing, workers
+    from graphlint.analysis import declarations, frameworks, units
     from graphlint.analysis.results import ResultsCache
+    from graphlint.analysis.workers import Pool
     from graphlint.facts.inventory import processors
 
     config = replace(config, in_force=frameworks.in_force(project, config))
     kept = ResultsCache(cache, project, config)
     declared = declarations.take(project, config)
     paths = sorted({*project.marked_paths(), *declared.paths})
-    results = {path: result for path in paths if (result := kept.get(path)) is not None}
-    pending = [path for path in paths if path not in results]
-    for path, packed in workers.run_units(project, config, pending, jobs or processors()).items():
-        kept.put(path, packed)
-        results[path] = packing.unpack(packed)
+    with Pool(project, config, jobs or processors()) as pool:
+        results = units.run_all(paths, partial(kept.complete, pool.do))
     kept.save()
-    gathered = _gathered(project, [results[path] for path in paths])
+    gathered = _gathered(project, results)
     gathered.findings.extend(declared.findings)
     return gathered
 
 
-def _gathered(project: Project, results: list[UnitResult]) -> Analysis:
-    from graphlint.analysis import reports
+def _gathered(project: Project, results: list[dict[str, Any]]) -> Analysis:
+    from graphlint.analysis import packing, reports
     from graphlint.analysis.rulebook import best_of
 
     for result in results:
-        for path in result.unreadable:
+        for path in result["unreadable"]:
             project.file(Path(path))  # a kept result or another process found it unreadable: say so here
     return Analysis(
-        best_of(finding for result in results for finding in result.findings),
-        reports.merged(region for result in results for region in result.regions),
-        sorted({problem for result in results for problem in result.problems}),
+        best_of(finding for result in results for finding in packing.findings_in(result)),
+        reports.merged(region for result in results for region in packing.regions_in(result)),
+        sorted({problem for result in results for problem in packing.problems_in(result)}),
     )

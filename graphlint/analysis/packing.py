@@ -1,44 +1,50 @@
-"""Unit results as JSON: for the results cache and for what worker processes hand back."""
+"""Results as JSON: for the results cache and for what worker processes hand back."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from graphlint.analysis.units import UnitResult
 from graphlint.facts.trace import Trace
 from graphlint.finding import Confidence, Finding, Hop, Level, Span
 from graphlint.problem import Problem
 from graphlint.regions import CallSite, CapturedFunction, LeftBehind, RegionReport, Unresolved
 
 
-def pack(result: UnitResult) -> dict[str, Any]:
-    """A unit result as JSON data."""
+def pack(
+    findings: Iterable[Finding], regions: Iterable[RegionReport], problems: Iterable[Problem]
+) -> dict[str, Any]:
+    """What a run has found as JSON data."""
     return {
-        "findings": [dataclasses.astuple(each) for each in result.findings],
-        "regions": [dataclasses.astuple(each) for each in result.regions],
-        "problems": [dataclasses.astuple(each) for each in result.problems],
-        "unreadable": result.unreadable,
-        "files": sorted(result.trace.files),
-        "searches": [[*search, list(found)] for search, found in sorted(result.trace.searches.items())],
-        "names": [[*asked, path] for asked, path in sorted(result.trace.names.items())],
+        "findings": [dataclasses.astuple(each) for each in findings],
+        "regions": [dataclasses.astuple(each) for each in regions],
+        "problems": [dataclasses.astuple(each) for each in problems],
     }
 
 
-def unpack(data: dict[str, Any]) -> UnitResult:
-    """The unit result that `pack` wrote."""
-    trace = Trace(
-        set(data["files"]),
-        {(kind, name): tuple(found) for kind, name, found in data["searches"]},
-        {(dotted, importer): path for dotted, importer, path in data["names"]},
-    )
-    return UnitResult(
-        [_finding(row) for row in data["findings"]],
-        [_region(row) for row in data["regions"]],
-        [Problem(*row) for row in data["problems"]],
-        data["unreadable"],
-        trace,
-    )
+def pack_trace(trace: Trace) -> dict[str, Any]:
+    """What a result rests on as JSON data."""
+    return {
+        "files": sorted(trace.files),
+        "searches": [[*search, list(found)] for search, found in sorted(trace.searches.items())],
+        "names": [[*asked, path] for asked, path in sorted(trace.names.items())],
+    }
+
+
+def findings_in(packed: dict[str, Any]) -> Iterator[Finding]:
+    """The findings that `pack` wrote; none for a result without findings."""
+    return map(_finding, packed.get("findings", ()))
+
+
+def regions_in(packed: dict[str, Any]) -> Iterator[RegionReport]:
+    """The regions that `pack` wrote."""
+    return map(_region, packed.get("regions", ()))
+
+
+def problems_in(packed: dict[str, Any]) -> Iterator[Problem]:
+    """The problems that `pack` wrote."""
+    return (Problem(*row) for row in packed.get("problems", ()))
 
 
 def _finding(row: list[Any]) -> Finding:

@@ -1,29 +1,31 @@
-"""The results cache: what each unit found in an earlier run, used again while what it rests on holds.
+"""The results cache: what each task gave in an earlier run, used again while what it rests on holds.
 
-A result holds when graphlint and the configuration are the same, every file that the unit read has the
-same content, every search that it made finds the same files, and every name means the same file.
+A result holds when graphlint, the configuration and the profiles in force are the same, every file that it
+read has the same content, every search that it made finds the same files, and every name means the same file.
+What tasks rest on is kept once for all of them: they ask much the same.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graphlint
-from graphlint.analysis import packing
-from graphlint.analysis.units import UnitResult
 from graphlint.facts import cachefile
 
 if TYPE_CHECKING:
+    from graphlint.analysis.units import Do, Result, Task
     from graphlint.config import Config
     from graphlint.facts.project import Project
 
 FILE_NAME = "results.bin"
+_BASIS = ("files", "searches", "names")
 
 
 class ResultsCache:
-    """Unit results kept in a folder; `folder` None keeps nothing."""
+    """Results of tasks kept in a folder; `folder` None keeps nothing."""
 
     def __init__(self, folder: Path | None, project: Project, config: Config) -> None:
         self._file = folder / FILE_NAME if folder is not None else None
@@ -31,50 +33,94 @@ class ResultsCache:
         self._digests = project.digests()
         self._project = project
         loaded = cachefile.load(self._file, self._header) if self._file is not None else None
-        self._old: dict[str, Any] = loaded or {"digests": {}, "units": {}}
+        self._old: dict[str, Any] = loaded or {"digests": {}, "rows": {}, "tables": [[], [], []]}
         self._changed = _changed(self._old["digests"], self._digests)
         self._same_files = self._old["digests"].keys() == self._digests.keys()
-        self._units: dict[str, dict[str, Any]] = {}
+        self._rows: dict[str, Result] = {}
         self._learned = loaded is None or bool(self._changed)
+        self._verdicts: dict[tuple[int, int], bool] = {}
 
-    def get(self, path: str) -> UnitResult | None:
-        """The kept result for a marked file, if it still holds."""
-        packed = self._old["units"].get(path)
-        if packed is None or not self._holds(packed):
+    def complete(self, do: Do, tasks: list[Task]) -> dict[Task, Result]:
+        """The results of tasks: those that are kept and hold, and those that `do` gives for the others."""
+        known = {task: result for task in tasks if (result := self._get(_key(task))) is not None}
+        for task, result in do([task for task in dict.fromkeys(tasks) if task not in known]).items():
+            self._rows[_key(task)] = known[task] = result
+            self._learned = True
+        return {task: known[task] for task in tasks}
+
+    def _get(self, key: str) -> Result | None:
+        row = self._old["rows"].get(key)
+        if row is None:
             return None
-        self._units[path] = packed
-        return packing.unpack(packed)
+        basis, content = row
+        if (self._changed or not self._same_files) and not self._holds(basis):
+            return None
+        tables = self._old["tables"]
+        parts = zip(_BASIS, basis, tables, strict=True)
+        self._rows[key] = {**content, **{part: [table[n] for n in numbers] for part, numbers, table in parts}}
+        return self._rows[key]
 
-    def put(self, path: str, packed: dict[str, Any]) -> None:
-        self._units[path] = packed
-        self._learned = True
+    def _holds(self, basis: list[list[int]]) -> bool:
+        return all(self._holds_still(part, number) for part in range(3) for number in basis[part])
+
+    def _holds_still(self, part: int, number: int) -> bool:
+        asked = (part, number)
+        if asked not in self._verdicts:
+            entry = self._old["tables"][part][number]
+            check = (self._is_same, self._finds_the_same, self._means_the_same)[part]
+            self._verdicts[asked] = check(entry)
+        return self._verdicts[asked]
+
+    def _is_same(self, path: str) -> bool:
+        return path not in self._changed
+
+    def _finds_the_same(self, search: list[Any]) -> bool:
+        kind, name, found = search
+        before = self._changed.intersection(found)
+        now = {p for p in self._changed & self._digests.keys() if self._project.still_finds((kind, name), p)}
+        return now == before
+
+    def _means_the_same(self, entry: list[str]) -> bool:
+        dotted, importer, path = entry
+        return self._same_files or self._project.resolves_to(dotted, importer) == path
 
     def save(self) -> None:
         """Write the cache when the run learned something."""
-        if self._file is not None and self._learned:
-            content = {"digests": self._digests, "units": self._units}
-            cachefile.save(self._file, self._header, content)
+        if self._file is None or not self._learned:
+            return
+        tables = [_Table(), _Table(), _Table()]
+        rows = {key: [_numbered(result, tables), _content(result)] for key, result in self._rows.items()}
+        content = {"digests": self._digests, "rows": rows, "tables": [table.entries for table in tables]}
+        cachefile.save(self._file, self._header, content)
 
-    def _holds(self, packed: dict[str, Any]) -> bool:
-        if not self._changed and self._same_files:
-            return True
-        if not self._changed.isdisjoint(packed["files"]):
-            return False
-        return self._searches_hold(packed) and (self._same_files or self._names_hold(packed))
 
-    def _searches_hold(self, packed: dict[str, Any]) -> bool:
-        for kind, name, found in packed["searches"]:
-            before = set(found)
-            for path in self._changed:
-                now = path in self._digests and self._project.still_finds((kind, name), path)
-                if now is not (path in before):
-                    return False
-        return True
+class _Table:
+    """Entries that are kept once: a path, or what was asked (a search, a name) with its answer at the end."""
 
-    def _names_hold(self, packed: dict[str, Any]) -> bool:
-        return all(
-            self._project.resolves_to(dotted, importer) == path for dotted, importer, path in packed["names"]
-        )
+    def __init__(self) -> None:
+        self.entries: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, entry: Any) -> int:
+        asked = entry if isinstance(entry, str) else (entry[0], entry[1])
+        if asked not in self._numbers:
+            self._numbers[asked] = len(self.entries)
+            self.entries.append(entry)
+        return self._numbers[asked]
+
+
+def _key(task: Task) -> str:
+    return json.dumps(task)
+
+
+def _content(result: Result) -> Result:
+    return {name: value for name, value in result.items() if name not in _BASIS}
+
+
+def _numbered(result: Result, tables: list[_Table]) -> list[list[int]]:
+    """What a result rests on, by its numbers in the tables."""
+    parts = zip(_BASIS, tables, strict=True)
+    return [[table.number(entry) for entry in result[part]] for part, table in parts]
 
 
 def _changed(old: dict[str, str], new: dict[str, str]) -> set[str]:
@@ -91,4 +137,4 @@ def _header(config: Config, project: Project) -> bytes:
     for source in sorted([*package.rglob("*.py"), *(package / "rules").rglob("*.*")]):
         status = source.stat()
         hasher.update(f"{source.name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return f"graphlint results 1 {graphlint.__version__} {hasher.hexdigest()}\n".encode()
+    return f"graphlint results 2 {graphlint.__version__} {hasher.hexdigest()}\n".encode()

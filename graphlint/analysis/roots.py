@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -159,6 +159,12 @@ def roots_of(module: ModuleFile) -> list[Root]:
     involved = _spread(top, start)
     found += [Root(module, name, node) for name, node in top if name in involved]
     return [replace(root, goals=frozenset(involved)) for root in found]
+
+
+def named(module: ModuleFile, qualname: str, goals: Iterable[str]) -> Root:
+    """The root of that name."""
+    node = module.tree if qualname == "<module>" else module.definitions(qualname)[0]
+    return Root(module, qualname, node, frozenset(goals))
 
 
 def _top(module: ModuleFile) -> list[tuple[str, Def | ast.ClassDef]]:

@@ -1,20 +1,19 @@
-"""Units of work: each marked file is analysed by itself, so that its result can be kept and shared out.
+"""Tasks: the parts of the analysis that run by themselves, so that results can be kept and shared out.
 
-A unit's result says what it rests on (the files read, the searches made, the names resolved), so that a
-later run knows whether it still holds. What units share (a caller of several captures) gives the same
-result for each of them, which makes the findings independent of the order and the number of processes.
+A marked file is taken up in three steps: which roots it has, the run of each root, and which definitions in
+other files call them, whose runs follow. Whatever leads to a run, it is one task, and done once for all the
+files that ask for it; so neither the order of the files nor the number of processes makes a difference.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from graphlint.analysis import packing
 from graphlint.facts.trace import Trace
-from graphlint.finding import Finding
 from graphlint.problem import Problem, contained
-from graphlint.regions import RegionReport
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -31,91 +30,91 @@ STEPS_OF_CALLERS = 20_000
 CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
 
-
-@dataclass(slots=True)
-class UnitResult:
-    """What the analysis of one marked file found, and what that rests on."""
-
-    findings: list[Finding] = field(default_factory=list)
-    regions: list[RegionReport] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    trace: Trace = field(default_factory=Trace)
+Task = tuple[Any, ...]
+"""`("own", path)`, `("callers", path, most)` or `("run", path, qualname, steps, goals)`."""
+Result = dict[str, Any]
+"""What a task gave, as JSON data: what it rests on (`packing.pack_trace`) and what its kind says."""
+Do = Callable[[list[Task]], dict[Task, Result]]
 
 
-@dataclass(slots=True)
-class _RootResult:
-    """What one root gave: the same for every unit that runs it."""
+def run_all(paths: list[str], do: Do) -> list[Result]:
+    """The results of everything that is run for the marked files `paths`; `do` gives those of tasks."""
+    own = do([("own", path) for path in paths])
+    runs = {path: [_run(path, *root, steps=STEPS) for root in own["own", path]["roots"]] for path in paths}
+    done = do([task for path in paths for task in runs[path]])
+    asked = [("callers", path, _most_callers([done[task] for task in runs[path]])) for path in paths]
+    found = do(asked)
+    done.update(do(_runs_of_callers(found[task]["roots"] for task in asked)))
+    return [*own.values(), *found.values(), *done.values()]
 
-    findings: list[Finding]
-    regions: list[RegionReport]
-    problems: list[Problem]
-    trace: Trace
-    captures: bool
-    is_open: bool
+
+def _run(path: str, qualname: str, goals: Iterable[str], *, steps: int) -> Task:
+    return ("run", path, qualname, steps, tuple(sorted(goals)))
+
+
+def _most_callers(done: list[Result]) -> int:
+    depends = not any(each["captures"] for each in done) or any(each["is_open"] for each in done)
+    return CALLERS_OF_OPEN_REGIONS if depends else CALLERS
+
+
+def _runs_of_callers(found: Iterable[list[list[Any]]]) -> list[Task]:
+    """One run for each caller, towards the goals of all the files that it calls."""
+    goals: dict[tuple[str, str], set[str]] = {}
+    for callers in found:
+        for path, qualname, led_to in callers:
+            goals.setdefault((path, qualname), set()).update(led_to)
+    return [_run(*caller, led_to, steps=STEPS_OF_CALLERS) for caller, led_to in goals.items()]
 
 
 class Analyst:
-    """Runs the units of a project one after another, in one process; what several units run is run once."""
+    """Does tasks of a project one after another, in one process."""
 
     def __init__(self, project: Project, config: Config) -> None:
         self._project = project
         self._config = config
         self._marked = frozenset(project.marked_paths())
-        self._done: dict[tuple[str, str, int], _RootResult] = {}
 
-    def run_unit(self, path: str) -> UnitResult:
-        """Analyse one marked file; a crash in one root is a problem that names the file, the rest goes on."""
+    def do(self, task: Task) -> Result:
+        """The result of one task; a crash in a root is a problem that names the file."""
         trace = Trace()
         self._project.trace_into(trace)
-        result = UnitResult(trace=trace)
+        kind, path, *rest = task
         module = self._project.file(Path(path))
-        if module is not None:
-            self._run_roots(module, result)
-        result.unreadable = sorted(each for each in trace.files if self._project.file(Path(each)) is None)
-        return result
+        content = getattr(self, f"_{kind}")(module, *rest)
+        unreadable = sorted(each for each in trace.files if self._project.file(Path(each)) is None)
+        return {**packing.pack_trace(trace), **content, "unreadable": unreadable}
 
-    def _run_roots(self, module: ModuleFile, result: UnitResult) -> None:
-        from graphlint.analysis import reports, roots
-        from graphlint.analysis.rulebook import best_of
-
-        own = roots.roots_of(module)
-        done = [self._run(root, STEPS, result.trace) for root in own]
-        depends = not any(each.captures for each in done) or any(each.is_open for each in done)
-        most = CALLERS_OF_OPEN_REGIONS if depends else CALLERS
-        for root in roots.callers_of(self._project, module, own, most):
-            if not self._is_of_other_unit(root):
-                done.append(self._run(root, STEPS_OF_CALLERS, result.trace))
-        result.findings = best_of(finding for each in done for finding in each.findings)
-        result.regions = reports.merged(region for each in done for region in each.regions)
-        result.problems = [problem for each in done for problem in each.problems]
-
-    def _is_of_other_unit(self, root: Root) -> bool:
-        """Whether the unit of another marked file runs a caller anyway, and with a larger budget."""
+    def _own(self, module: ModuleFile | None) -> Result:
         from graphlint.analysis import roots
 
-        return str(root.module.path) in self._marked and root in roots.roots_of(root.module)
+        own = roots.roots_of(module) if module is not None else []
+        return {"roots": [[root.qualname, sorted(root.goals)] for root in own]}
 
-    def _run(self, root: Root, steps: int, trace: Trace) -> _RootResult:
-        key = (root.module.display, root.qualname, steps)
-        if key not in self._done:
-            own = Trace()
-            self._project.trace_into(own)
-            self._done[key] = self._run_anew(root, steps, own)
-            self._project.trace_into(trace)
-        trace.add(self._done[key].trace)
-        return self._done[key]
+    def _callers(self, module: ModuleFile | None, most: int) -> Result:
+        found = self._callers_of(module, most) if module is not None else ()
+        return {"roots": [[str(root.module.path), root.qualname, sorted(root.goals)] for root in found]}
 
-    def _run_anew(self, root: Root, steps: int, trace: Trace) -> _RootResult:
+    def _callers_of(self, module: ModuleFile, most: int) -> Iterator[Root]:
+        """The callers that no other marked file runs anyway, and with a larger budget."""
+        from graphlint.analysis import roots
+
+        for root in roots.callers_of(self._project, module, roots.roots_of(module), most):
+            is_marked = str(root.module.path) in self._marked
+            if not (is_marked and root in roots.roots_of(root.module)):
+                yield root
+
+    def _run(self, module: ModuleFile | None, qualname: str, steps: int, goals: Iterable[str]) -> Result:
         """Run a root; where its defaults keep it from what it captures, once more with those left open."""
-        from graphlint.analysis import lifecycle
+        from graphlint.analysis import lifecycle, roots
 
-        result = self._run_once(root, steps, trace)
-        if not result.captures and not result.problems and lifecycle.waits_for_arguments(root):
-            return self._run_once(root, steps, trace, open_defaults=True)
+        assert module is not None
+        root = roots.named(module, qualname, goals)
+        result = self._run_once(root, steps)
+        if not result["captures"] and not result["problems"] and lifecycle.waits_for_arguments(root):
+            return self._run_once(root, steps, open_defaults=True)
         return result
 
-    def _run_once(self, root: Root, steps: int, trace: Trace, *, open_defaults: bool = False) -> _RootResult:
+    def _run_once(self, root: Root, steps: int, *, open_defaults: bool = False) -> Result:
         from graphlint.analysis import lifecycle, reports
         from graphlint.analysis.budgets import Exhausted
         from graphlint.analysis.machine import Machine
@@ -135,14 +134,11 @@ class Analyst:
             rulebook.finish()
         captures = [*reached, *machine.captures]
         reports.say_cuts(machine, root, captures)
-        return _RootResult(
-            rulebook.findings(),
-            reports.regions_of(captures),
-            problems,
-            trace,
-            bool(captures),
-            any(map(_is_open, captures)),
-        )
+        return {
+            **packing.pack(rulebook.findings(), reports.regions_of(captures), problems),
+            "captures": bool(captures),
+            "is_open": any(map(_is_open, captures)),
+        }
 
 
 def _is_open(capture: Capture) -> bool:

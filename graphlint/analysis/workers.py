@@ -1,8 +1,9 @@
-"""Running units, in several processes where that pays.
+"""Doing tasks, in several processes where that pays.
 
-Workers are forked before any thread starts: they share the scanned project without copying it, take
-units from a common queue (a pipe of numbers) and leave their results in a file of their own. Where
-forking is not to be had, or a worker dies, the units are run here: the results are the same.
+Workers are forked before any thread starts: they share the scanned project without copying it. They live as
+long as the pool, since what they have parsed for one round of tasks serves the next. In each round all take
+tasks from one queue, a file whose read position they share, and leave their results in files of their own.
+Where forking is not to be had, or a worker dies, the tasks are done here: the results are the same.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import contextlib
 import gc
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import packing
-from graphlint.analysis.units import Analyst
+from graphlint.analysis.units import Analyst, Result, Task
 
 if TYPE_CHECKING:
     from graphlint.config import Config
@@ -29,89 +32,142 @@ RECURSION_LIMIT = 40_000
 # Trees and abstract values are many and long-lived, and little of them is garbage: looking for it after every
 # 700 new objects, as Python does, takes a third of the time of a large project.
 GARBAGE_THRESHOLD = 5_000_000
-FEWEST_UNITS = 4  # below this a fork saves nothing
-UNITS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
+FEWEST_TASKS = 4  # below this a fork saves nothing
+TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 _NUMBER_BYTES = 4
+_GO = b"."
 
 
-_Run = Callable[[str], "dict[str, Any]"]
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """Another process: a byte through `start` begins a round, one through `end` says that it is over."""
+
+    pid: int
+    start: int
+    end: int
 
 
-def run_units(project: Project, config: Config, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
-    """The packed result of every unit, by path."""
-    analyst = Analyst(project, config)
+class Pool:
+    """Does tasks in this process and, from the first round that pays for them, in `jobs` - 1 others."""
 
-    def run(path: str) -> dict[str, Any]:
-        return with_deep_stack(lambda: packing.pack(analyst.run_unit(path)))
+    def __init__(self, project: Project, config: Config, jobs: int) -> None:
+        self._project = project
+        self._analyst = Analyst(project, config)
+        self._jobs = jobs
+        self._workers: list[_Worker] = []
+        self._round = 0
+        self._open = contextlib.ExitStack()
+        self._folder = Path()
+        self._queue = -1
 
-    pays = jobs > 1 and len(paths) >= FEWEST_UNITS and _can_fork()
-    with seldom_collecting():
-        done = _run_forked(project, run, paths, jobs) if pays else {}
-        return {path: done[path] if path in done else run(path) for path in paths}
+    def __enter__(self) -> Pool:
+        self._open.enter_context(seldom_collecting())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for worker in self._workers:
+            if kind is not None:
+                os.kill(worker.pid, signal.SIGTERM)
+            os.close(worker.start)
+            os.close(worker.end)
+            os.waitpid(worker.pid, 0)
+        self._open.close()
+
+    def do(self, tasks: list[Task]) -> dict[Task, Result]:
+        """The result of every task."""
+        done: dict[Task, Result] = {}
+        if len(tasks) >= FEWEST_TASKS and self._jobs > 1 and (self._workers or self._fork_all(len(tasks))):
+            done = self._share_out(tasks)
+        return {task: done[task] if task in done else self._do_here(task) for task in tasks}
+
+    def _do_here(self, task: Task) -> Result:
+        return with_deep_stack(lambda: self._analyst.do(task))
+
+    # --- several processes -------------------------------------------------------------------------
+
+    def _fork_all(self, tasks: int) -> bool:
+        if not (sys.platform.startswith("linux") and threading.active_count() == 1):
+            return False
+        if tasks >= TASKS_OF_MANY_SEARCHES:
+            self._project.prepare_searches()
+        self._folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="graphlint-")))
+        self._queue = os.open(self._folder / "queue", os.O_RDWR | os.O_CREAT)
+        self._open.callback(os.close, self._queue)
+        gc.freeze()  # what is shared so far stays shared: the collector would write to it
+        self._open.callback(gc.unfreeze)
+        for number in range(1, self._jobs):
+            self._workers.append(self._fork(number))
+        return True
+
+    def _fork(self, number: int) -> _Worker:
+        wait, start = os.pipe()
+        end, tell = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(wait)
+            os.close(tell)
+            return _Worker(pid, start, end)
+        code = 1
+        try:
+            for inherited in (start, end, *(each.start for each in self._workers)):
+                os.close(inherited)
+            self._work(number, wait, tell)
+            code = 0
+        finally:
+            os._exit(code)
+
+    def _work(self, number: int, wait: int, tell: int) -> None:
+        """The life of a worker: round after round, until the pool closes its pipe."""
+        while os.read(wait, 1):
+            self._round += 1
+            tasks = [_task(row) for row in _read_json(self._folder / f"tasks{self._round}")]
+            done = self._take(tasks)
+            (self._folder / f"done{self._round}.{number}").write_text(json.dumps(done))
+            os.write(tell, _GO)
+
+    def _share_out(self, tasks: list[Task]) -> dict[Task, Result]:
+        self._round += 1
+        (self._folder / f"tasks{self._round}").write_text(json.dumps(tasks))
+        os.ftruncate(self._queue, 0)
+        numbers = b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(len(tasks)))
+        os.pwrite(self._queue, numbers, 0)
+        os.lseek(self._queue, 0, os.SEEK_SET)
+        for worker in self._workers:
+            with contextlib.suppress(OSError):
+                os.write(worker.start, _GO)
+        done = self._take(tasks)
+        for number, worker in enumerate(self._workers, start=1):
+            done += self._collect(number, worker)
+        return {tasks[index]: result for index, result in done}
+
+    def _take(self, tasks: list[Task]) -> list[tuple[int, Result]]:
+        """Take tasks from the queue until it is empty."""
+        done = []
+        while number := os.read(self._queue, _NUMBER_BYTES):
+            index = int.from_bytes(number, "little")
+            done.append((index, self._do_here(tasks[index])))
+        return done
+
+    def _collect(self, number: int, worker: _Worker) -> list[tuple[int, Result]]:
+        """What a worker has done in this round; nothing when it died."""
+        if not os.read(worker.end, 1):
+            return []
+        return [(index, result) for index, result in _read_json(self._folder / f"done{self._round}.{number}")]
 
 
-def _can_fork() -> bool:
-    return sys.platform.startswith("linux") and threading.active_count() == 1
+def _task(row: list[Any]) -> Task:
+    """A task as it was before it was written down as JSON."""
+    return tuple(tuple(part) if isinstance(part, list) else part for part in row)
 
 
-def _run_forked(project: Project, run: _Run, paths: list[str], jobs: int) -> dict[str, dict[str, Any]]:
-    if len(paths) >= UNITS_OF_MANY_SEARCHES:
-        project.prepare_searches()
-    gc.freeze()  # what is shared so far stays shared: the collector would write to it
-    take, give = os.pipe()
-    os.write(give, b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(len(paths))))
-    os.close(give)
-    workers = [_fork(run, paths, take) for _ in range(jobs - 1)]
-    done = dict(_work(run, paths, take))
-    os.close(take)
-    for pid, name in workers:
-        done.update(_collect(pid, name))
-    gc.unfreeze()
-    return done
+def _read_json(path: Path) -> list[Any]:
+    content: list[Any] = json.loads(path.read_text())
+    return content
 
 
-def _work(run: _Run, paths: list[str], take: int) -> list[tuple[str, dict[str, Any]]]:
-    """Take units from the queue until it is empty."""
-    done = []
-    while number := os.read(take, _NUMBER_BYTES):
-        path = paths[int.from_bytes(number, "little")]
-        done.append((path, run(path)))
-    return done
-
-
-def _fork(run: _Run, paths: list[str], take: int) -> tuple[int, str]:
-    handle, name = tempfile.mkstemp(prefix="graphlint-")
-    pid = os.fork()
-    if pid:
-        os.close(handle)
-        return pid, name
-    code = 1
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(_work(run, paths, take), file)
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def _collect(pid: int, name: str) -> dict[str, dict[str, Any]]:
-    """What a worker left; nothing when it died."""
-    try:
-        _, status = os.waitpid(pid, 0)
-        if status:
-            return {}
-        with open(name, encoding="utf-8") as file:
-            return dict(json.load(file))
-    except (OSError, ValueError):
-        return {}
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-
-
-def with_deep_stack(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def with_deep_stack(work: Callable[[], Result]) -> Result:
     """Abstract calls nest deeply: run on a thread with a large stack and a high recursion limit."""
-    results: list[dict[str, Any]] = []
+    results: list[Result] = []
     failures: list[BaseException] = []
 
     def run() -> None:

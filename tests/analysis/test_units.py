@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def codes(analysis: Analysis) -> list[tuple[str, int, str]]:
 def test_a_second_run_gives_the_same_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING})
     first = run(tmp_path, tmp_path / "cache")
-    monkeypatch.setattr(units.Analyst, "run_unit", lambda *_: pytest.fail("nothing has changed"))
+    monkeypatch.setattr(units.Analyst, "do", lambda *_: pytest.fail("nothing has changed"))
     second = run(tmp_path, tmp_path / "cache")
     assert codes(first) == codes(second) == [("helpers.py", 2, "CG302")]
     assert first.regions == second.regions
@@ -64,7 +65,7 @@ def test_a_change_elsewhere_runs_nothing_again(tmp_path: Path, monkeypatch: pyte
     make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING, "other.py": "x = 1\n"})
     run(tmp_path, tmp_path / "cache")
     make(tmp_path, {"other.py": "x = 2\n"})
-    monkeypatch.setattr(units.Analyst, "run_unit", lambda *_: pytest.fail("nothing that matters has changed"))
+    monkeypatch.setattr(units.Analyst, "do", lambda *_: pytest.fail("nothing that matters has changed"))
     assert codes(run(tmp_path, tmp_path / "cache")) == [("helpers.py", 2, "CG302")]
 
 
@@ -83,7 +84,7 @@ def test_a_broken_cache_is_ignored(tmp_path: Path) -> None:
 
 
 def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {f"runner{n}.py": RUNNER for n in range(workers.FEWEST_UNITS + 2)}
+    files = {f"runner{n}.py": RUNNER for n in range(workers.FEWEST_TASKS + 2)}
     make(tmp_path, {**files, "helpers.py": SYNCING})
     alone = run(tmp_path)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
@@ -93,7 +94,7 @@ def test_processes_make_no_difference(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_dead_worker_costs_nothing_but_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(tmp_path, {**{f"runner{n}.py": RUNNER for n in range(workers.FEWEST_UNITS)}, "helpers.py": SYNCING})
+    make(tmp_path, {**{f"runner{n}.py": RUNNER for n in range(workers.FEWEST_TASKS)}, "helpers.py": SYNCING})
     monkeypatch.setattr(threading, "active_count", lambda: 1)
-    monkeypatch.setattr(workers, "_collect", lambda pid, name: {})
+    monkeypatch.setattr(workers.Pool, "_work", lambda *_: os._exit(1))
     assert codes(run(tmp_path, jobs=2)) == [("helpers.py", 2, "CG302")]
