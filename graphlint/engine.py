@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from graphlint.config import Config, cache_folder
 from graphlint.discovery import Discovered, FoundFile, discover, given_file, shown_path
 from graphlint.finding import Confidence, Finding, Span
+from graphlint.lastrun import LastRun
 from graphlint.problem import Problem, contained
 from graphlint.regions import RegionReport
 from graphlint.report import CheckResult, Summary, merge
@@ -69,10 +70,24 @@ def check(
     if given is not None:
         found = _with(found, given_file(*given))
     sources = _sources(found, config)
+    if not use_cache or analyse is not None or found.problems:
+        return _check(found, config, sources, use_cache, jobs, analyse or _analyse)
+    last = LastRun(cache_folder(config.root), found.files, config)
+    known = last.result(sources)
+    if known is not None:
+        return known
+    result = _check(found, config, sources, use_cache, jobs, _analyse)
+    last.keep(result)
+    return result
+
+
+def _check(
+    found: Discovered, config: Config, sources: Sources, use_cache: bool, jobs: int | None, analyse: Analyse
+) -> CheckResult:
     problems = list(found.problems)
     analysis: Analysis | None = None
     with contained(problems, os.curdir):
-        analysis = (analyse or _analyse)(found.files, config, use_cache, jobs)
+        analysis = analyse(found.files, config, use_cache, jobs)
     if analysis is not None:
         problems.extend(analysis.problems)
     findings = _judge(found, analysis.findings if analysis else (), problems, config, sources)

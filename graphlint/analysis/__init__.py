@@ -73,7 +73,8 @@ def analyse(
 
 
 def _gathered(project: Project, results: list[dict[str, Any]]) -> Analysis:
-    from graphlint.analysis import packing, reports
+    from graphlint import packing
+    from graphlint.analysis import reports
     from graphlint.analysis.rulebook import best_of
 
     for result in results:

@@ -12,7 +12,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import graphlint
 from graphlint.facts import cachefile
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class ResultsCache:
 
     def __init__(self, folder: Path | None, project: Project, config: Config) -> None:
         self._file = folder / FILE_NAME if folder is not None else None
-        self._header = _header(config, project)
+        self._header = cachefile.header("results", 2, _settings(config, project))
         self._digests = project.digests()
         self._project = project
         loaded = cachefile.load(self._file, self._header) if self._file is not None else None
@@ -128,13 +127,7 @@ def _changed(old: dict[str, str], new: dict[str, str]) -> set[str]:
     return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
 
 
-def _header(config: Config, project: Project) -> bytes:
-    hasher = hashlib.blake2b(digest_size=8)
+def _settings(config: Config, project: Project) -> str:
     declared = (config.captured, config.guards, config.in_force)
-    settings = (config.select, config.ignore, declared, project.display("."))
-    hasher.update(repr(settings).encode())
-    package = Path(graphlint.__file__).parent
-    for source in sorted([*package.rglob("*.py"), *(package / "rules").rglob("*.*")]):
-        status = source.stat()
-        hasher.update(f"{source.name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return f"graphlint results 2 {graphlint.__version__} {hasher.hexdigest()}\n".encode()
+    settings = repr((config.select, config.ignore, declared, project.display(".")))
+    return hashlib.blake2b(settings.encode(), digest_size=8).hexdigest()

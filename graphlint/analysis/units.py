@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import packing
+from graphlint import packing
 from graphlint.facts.trace import Trace
 from graphlint.problem import Problem, contained
 
