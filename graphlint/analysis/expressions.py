@@ -234,6 +234,15 @@ def _boolean(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
         del frame.conditions[mark:]
         for saved in reversed(undo):
             conditions.restore(m, frame, saved)
+    return _of_either(wanted, results)
+
+
+def _of_either(both: bool, results: list[Value]) -> Value:
+    """One of several numbers, chosen by what they are: the same numbers give the same one again."""
+    first, last = results[0], results[-1]
+    if len(results) == 2 and isinstance(first, Host) and isinstance(last, (Host, Const)):
+        if first.kind in ("int", "float") and not is_none(last):
+            return derived(("either", both), first, last, kind=first.kind)
     return join_all(results)
 
 

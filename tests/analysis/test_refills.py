@@ -75,3 +75,37 @@ def test_a_test_that_is_not_about_what_is_there() -> None:
     grow = """if rows % 64 == 0:
             self.block = torch.tensor([1.0] * rows).cuda()  # expect: CG306"""
     check(SPACE.format(**{**WAYS, "grow": grow}))
+
+
+STREAMS = """
+import torch
+
+_FLAGS = {{}}
+
+def flags(device: torch.device):
+    key = {key}
+    if key not in _FLAGS:
+        _FLAGS[key] = torch.zeros(8, device=device)  # {mark}: CG603
+    return _FLAGS[key]
+
+def record(x: torch.Tensor):
+    x = x.cuda()
+    y = x * flags(x.device)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * flags(x.device)
+    return graph, x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "mark"),
+    [
+        ("(device.index or 0, torch.cuda.current_stream(device).cuda_stream)", "expect"),
+        ("(device, torch.cuda.current_stream(device).cuda_stream)", "expect"),
+        ("(device.index or 0, 8)", "ok"),
+        ("str(device)", "ok"),
+    ],
+)
+def test_another_stream_has_a_table_of_its_own(key: str, mark: str) -> None:
+    check(STREAMS.format(key=key, mark=mark))
