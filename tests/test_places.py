@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ MARK = re.compile(r"#\s*(expect|ok): (CG\d{3})(?=\s|$)")
 OPEN = {
     *("CG104", "CG105", "CG106", "CG107", "CG202", "CG203", "CG204", "CG308"),
 }
+# A call, a dotted name, a name with an underscore: all of them are somebody's code.
+CODE = re.compile(r"\w\(|\b[a-z]\w*\.[a-z]\w+|\b[a-z]+_\w+")
 RULES = [rule for rule in all_rules() if rule.code not in OPEN]
 Mark = tuple[str, str, int]
 
@@ -102,6 +105,8 @@ def test_what_is_reported_is_what_is_marked(rule: type[Rule], report: Report) ->
         for path, code, line in sorted(found.keys() - expected)
     ]
     assert not wrong, "\n".join(wrong)
+    others = [each for each in report.findings if each.code != "CG900"]  # Python's own words
+    assert not [text for each in others for text in _faults_of_style(each)]
     _compare_with_snapshot(rule, report)
 
 
@@ -127,6 +132,14 @@ def test_one_place_is_accepted_by_a_comment(rule: type[Rule]) -> None:
 def test_no_places_are_without_a_rule() -> None:
     folders = {path.name for path in PLACES.iterdir() if any(path.glob("*.*"))}
     assert folders <= {rule.page().stem for rule in RULES}
+
+
+def _faults_of_style(finding: Finding) -> Iterator[str]:
+    """Messages and help start in lower case, end without a full stop, and have code in backticks only."""
+    for text in (finding.message, finding.help):
+        outside = re.sub(r"`[^`]*`|\S+:\d+", "", text)
+        if text[:1].isupper() or text.endswith(".") or "`" in outside or CODE.search(outside):
+            yield text
 
 
 def _compare_with_snapshot(rule: type[Rule], report: Report) -> None:

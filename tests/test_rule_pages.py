@@ -1,4 +1,4 @@
-"""Every rule has its page, in one form, and the examples on it are true.
+"""Every rule has its page, in one form; the examples on it are true, and what it claims was measured.
 
 Every Python block of a page is linted with all rules, notes included. Its findings must be exactly those that the
 block marks with `# expect: CGnnn`; a line marked `# ok: CGnnn` says what the page is about, and has none. On the
@@ -8,6 +8,7 @@ has findings of the rule alone, and what is to be used instead has none.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -33,7 +34,21 @@ HEADINGS = [
 ]
 MARK = re.compile(r"#\s*(expect|ok): (CG\d{3})")
 RULES = all_rules()
+ABOUT_PROGRAMS = [rule for rule in RULES if not rule.code.startswith("CG9")]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+ROOT = Path(__file__).resolve().parents[1]
+MEASURED = ROOT / "docs" / "measured"
+SCENARIOS = json.loads((MEASURED / "scenarios.json").read_text(encoding="utf-8"))
+TORCH = re.compile(r"\btorch 2\.\d+")
+UNMEASURED = re.compile(r"\bnot (a )?measure(d|ment)\b", re.IGNORECASE)
+ERROR = re.compile(r"^(?:[\w.]*Error: |CUDA error: )", re.MULTILINE)
+
+
+def _sections(rule: type[Rule]) -> dict[str, str]:
+    _, *parts = re.split(r"^## (.*)$", rule.page().read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _blocks(rule: type[Rule]) -> list[tuple[str, str]]:
@@ -96,6 +111,45 @@ def test_no_page_is_without_a_rule() -> None:
     assert pages == {rule.page().stem for rule in RULES}
 
 
+@pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=by_code)
+def test_what_you_see_names_its_measurement_or_says_that_there_is_none(rule: type[Rule]) -> None:
+    sections = _sections(rule)
+    if TORCH.search(sections["What you see"]):
+        assert "docs/measured/" in sections["References"], "name the scenarios or rows that show it"
+    else:
+        assert UNMEASURED.search(sections["What you see"]), "name the torch version, or say `not measured`"
+
+
+@pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=by_code)
+def test_the_scenarios_that_a_page_names_exist(rule: type[Rule]) -> None:
+    references = " ".join(_sections(rule)["References"].split())
+    named = re.search(r"- Measured: (.*?) in \[scenarios\]\(\.\./docs/measured/scenarios\.json\)", references)
+    assert bool(named) == ("scenarios.json" in references)
+    names = re.findall(r"`([^`]+)`", named[1]) if named else []
+    assert set(names) <= SCENARIOS["single"].keys() | SCENARIOS["collective"].keys()
+
+
+@pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=by_code)
+def test_the_errors_that_a_page_quotes_were_seen(rule: type[Rule]) -> None:
+    section = _sections(rule)["What you see"]
+    quoted = [block for block in re.findall(r"^```text\n(.*?)^```", section, re.DOTALL | re.MULTILINE)]
+    errors = [text for block in quoted if ": CG" not in block for text in ERROR.split(block)[1:]]
+    unseen = [error for error in errors if _first_words(error) not in SEEN]
+    assert not unseen or UNMEASURED.search(section), unseen
+
+
+def _first_words(error: str) -> str:
+    """What the raw results, which are cut, may be asked for."""
+    return _plain(error.strip(" .\n").lstrip("."))[:60]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s/\"'`\\]+", " ", text).strip()
+
+
+SEEN = _plain("\n".join(path.read_text("utf-8") for path in sorted(MEASURED.rglob("*.json*"))))
+
+
 @pytest.mark.parametrize(("rule", "heading", "block"), BLOCKS)
 def test_the_examples_are_true(rule: type[Rule], heading: str, block: str, project: Path) -> None:
     (project / "example.py").write_text(block, encoding="utf-8")
@@ -109,7 +163,7 @@ def test_the_examples_are_true(rule: type[Rule], heading: str, block: str, proje
         assert not found & _marked(block, "ok")
 
 
-@pytest.mark.parametrize("rule", [each for each in RULES if not each.code.startswith("CG9")], ids=by_code)
+@pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=by_code)
 def test_the_page_shows_the_hazard_and_what_to_use_instead(rule: type[Rule]) -> None:
     marks = {heading: MARK.findall(block) for heading, block in _blocks(rule)}
     assert ("expect", rule.code) in marks["Example"]
