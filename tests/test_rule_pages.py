@@ -14,8 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import graphlint.engine
+from graphlint.cli import cli
 from graphlint.config import Config
 from graphlint.finding import Confidence, Level
 from graphlint.report import report_of
@@ -161,6 +163,25 @@ def test_the_examples_are_true(rule: type[Rule], heading: str, block: str, proje
     else:
         assert found == _marked(block, "expect")
         assert not found & _marked(block, "ok")
+
+
+QUOTED = re.compile(r"^```text\n((\S+):\d+:\d+: .*?)^```", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(r"^```(?:python|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "rule", [each for each in RULES if QUOTED.search(_sections(each)["What you see"])], ids=by_code
+)
+def test_the_output_that_a_page_shows_is_that_of_its_example(rule: type[Rule], project: Path) -> None:
+    sections = _sections(rule)
+    quoted, example = QUOTED.search(sections["What you see"]), EXAMPLE.search(sections["Example"])
+    assert quoted is not None and example is not None
+    (project / quoted[2]).write_text(example[1], encoding="utf-8")
+    (project / "other.py").touch()
+    paths = [quoted[2]] if quoted[2].endswith(".py") else ["."]
+    shown = CliRunner().invoke(cli, ["check", "--no-cache", *paths]).stdout
+    headers = [line for line in shown.splitlines() if f": {rule.code} [" in line]
+    assert " ".join(quoted[1].split()) == headers[0]
 
 
 @pytest.mark.parametrize("rule", ABOUT_PROGRAMS, ids=by_code)
