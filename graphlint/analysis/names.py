@@ -122,6 +122,8 @@ def _evaluate_global(m: Machine, module: ModuleFile, name: str, env: Env) -> Val
         return _from_star(m, module, name) or _submodule(m, module, name)
     frame = Frame(module, env, "<module>")
     live = _live_bindings(m, frame, bindings)
+    if not live:
+        return None  # bound for the type checker only: a module's own `__getattr__` may compute it
     m.frames.append(frame)
     try:
         values = [_bound_value(m, frame, binding) for binding in live]

@@ -67,12 +67,16 @@ def assume(m: Machine, owner: Obj) -> None:
 
 
 def _field_values(m: Machine, info: ClassInfo, change: Change | None, place: Place) -> Arguments:
-    """The numbers of a record that each call is given anew are not its defaults."""
+    """What the program gives a record besides defaults: parts that may be there, the numbers of each call."""
     arguments = Arguments()
-    if change is not Change.CHANGING or not info.is_record:
-        return arguments
-    for name, (owner, annotation, default) in info.record_fields().items():
-        if isinstance(default, ast.Constant) and isinstance(annotation, ast.Name):
+    for name, (owner, annotation, default) in info.record_fields().items() if info.is_record else ():
+        if isinstance(default, ast.Constant) and default.value is None:
+            arguments.kwargs[name] = hints.value_of(
+                m, annotation, owner.module, change or Change.CONFIG, place
+            )
+        elif change is not Change.CHANGING:
+            continue
+        elif isinstance(default, ast.Constant) and isinstance(annotation, ast.Name):
             value = hints.value_of(m, annotation, owner.module, change, place)
             if isinstance(value, Host):
                 arguments.kwargs[name] = value
