@@ -60,8 +60,9 @@ def analyse(
     from graphlint.analysis.workers import Pool
     from graphlint.facts.inventory import processors
 
-    config = replace(config, in_force=frameworks.in_force(project, config))
     kept = ResultsCache(cache, project, config)
+    config = replace(config, in_force=frameworks.in_force(project, config))
+    kept.use_profiles(config.in_force)
     declared = declarations.take(project, config)
     paths = sorted({*project.marked_paths(), *declared.paths})
     with Pool(project, config, jobs or processors()) as pool:

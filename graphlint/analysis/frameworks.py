@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.classes import ClassInfo
@@ -57,21 +56,11 @@ def units(project: Project, profile: Profile) -> list[str]:
 
 
 def _holding(project: Project, pattern: Pattern) -> Iterator[str]:
+    """The files near the package of a pattern that define what it may mean."""
     words = [word for word in (pattern.decorator, pattern.owner) if word and not set("@*") & set(word)]
-    for path in _near(project, pattern.package, words):
+    for path in project.near(pattern.package.partition(".")[0], words):
         if any(map(pattern.names, project.scan_of(path).defines)):
             yield str(path)
-
-
-def _near(project: Project, package: str, words: list[str]) -> list[Path]:
-    """The files of a package and those that speak of it, of these only those that hold the words."""
-    top = package.partition(".")[0]
-    speaking = set(project.mention_paths(top))
-    near = [path for path in project.paths if path in speaking or top in path.parts]
-    for word in words:
-        holding = set(project.mention_paths(word))
-        near = [path for path in near if path in holding]
-    return near
 
 
 def mark(module: ModuleFile, profiles: Iterable[Profile]) -> None:

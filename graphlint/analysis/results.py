@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
     from graphlint.analysis.units import Do, Result, Task
     from graphlint.config import Config
     from graphlint.facts.project import Project
+    from graphlint.profiles import Profile
 
 FILE_NAME = "results.bin"
 _BASIS = ("files", "searches", "names")
+_SEARCHES = 1
+_NOTHING: dict[str, Any] = {"digests": {}, "rows": {}, "tables": [[], [], []], "in_force": ""}
+MOST_CHANGED = 200  # with more changed files a search through all is as quick as looking into each
 
 
 class ResultsCache:
@@ -28,16 +33,31 @@ class ResultsCache:
 
     def __init__(self, folder: Path | None, project: Project, config: Config) -> None:
         self._file = folder / FILE_NAME if folder is not None else None
-        self._header = cachefile.header("results", 2, _settings(config, project))
+        self._header = cachefile.header("results", 3, _settings(config, project))
         self._digests = project.digests()
         self._project = project
         loaded = cachefile.load(self._file, self._header) if self._file is not None else None
-        self._old: dict[str, Any] = loaded or {"digests": {}, "rows": {}, "tables": [[], [], []]}
+        self._old: dict[str, Any] = loaded or {
+            "digests": {},
+            "rows": {},
+            "tables": [[], [], []],
+            "in_force": "",
+        }
         self._changed = _changed(self._old["digests"], self._digests)
         self._same_files = self._old["digests"].keys() == self._digests.keys()
         self._rows: dict[str, Result] = {}
         self._learned = loaded is None or bool(self._changed)
         self._verdicts: dict[tuple[int, int], bool] = {}
+        self._in_force = ""
+        if loaded is not None and len(self._changed) <= MOST_CHANGED:
+            known = {(kind, name): tuple(found) for kind, name, found in self._old["tables"][_SEARCHES]}
+            project.recall(known, frozenset(self._changed))
+
+    def use_profiles(self, in_force: Iterable[Profile]) -> None:
+        """Say which profiles are in force: results under others do not hold."""
+        self._in_force = repr(in_force)
+        if self._in_force != self._old["in_force"]:
+            self._old = {**self._old, "rows": {}}
 
     def complete(self, do: Do, tasks: list[Task]) -> dict[Task, Result]:
         """The results of tasks: those that are kept and hold, and those that `do` gives for the others."""
@@ -89,7 +109,10 @@ class ResultsCache:
             return
         tables = [_Table(), _Table(), _Table()]
         rows = {key: [_numbered(result, tables), _content(result)] for key, result in self._rows.items()}
-        content = {"digests": self._digests, "rows": rows, "tables": [table.entries for table in tables]}
+        for (kind, name), found in self._project.searches().items():
+            tables[_SEARCHES].number([kind, name, list(found)])
+        entries = [table.entries for table in tables]
+        content = {"digests": self._digests, "rows": rows, "tables": entries, "in_force": self._in_force}
         cachefile.save(self._file, self._header, content)
 
 
@@ -128,6 +151,5 @@ def _changed(old: dict[str, str], new: dict[str, str]) -> set[str]:
 
 
 def _settings(config: Config, project: Project) -> str:
-    declared = (config.captured, config.guards, config.in_force)
-    settings = repr((config.select, config.ignore, declared, project.display(".")))
+    settings = repr((config.select, config.ignore, config.captured, config.guards, project.display(".")))
     return hashlib.blake2b(settings.encode(), digest_size=8).hexdigest()

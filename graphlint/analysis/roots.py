@@ -252,8 +252,7 @@ class _Callers:
 
     def _files(self, module: ModuleFile, name: str) -> list[Path]:
         """The files that mention a name, first those that call it."""
-        calling = self.project.calling_paths(name)
-        found = [*calling, *(path for path in self.project.mention_paths(name) if path not in set(calling))]
+        found = dict.fromkeys([*self.project.calling_paths(name), *self.project.mention_paths(name)])
         return [path for path in found if path != module.path][:FILES_PER_NAME]
 
     def _in_file(self, path: Path, module: ModuleFile, name: str, depth: int) -> Iterator[Root]:

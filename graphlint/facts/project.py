@@ -60,6 +60,9 @@ class Project:
         self._problems: dict[str, Problem] = {}
         self._trace = Trace()
         self._found: dict[Search, tuple[str, ...]] = {}
+        self._position = {path: at for at, path in enumerate(self._paths)}
+        self._recalled: Mapping[Search, tuple[str, ...]] = {}
+        self._changed: frozenset[str] = frozenset()
         self._single: dict[str, Mentions] = {}
         self._answers: dict[tuple[Search, str], bool] = {}
         self._when_parsed: Callable[[ModuleFile], None] | None = None
@@ -107,7 +110,7 @@ class Project:
 
     def scan_of(self, path: Path) -> FileScan:
         """What the bytes of a file of the project give away; empty for a file that cannot be read."""
-        scanned = self._scanned.get(self._absolute(path))
+        scanned = self._scanned.get(str(path)) or self._scanned.get(self._absolute(path))
         return scanned.scan if scanned else NOTHING
 
     def file(self, path: Path) -> ModuleFile | None:
@@ -201,7 +204,7 @@ class Project:
         None at all when there are more than `most`.
         """
         found = {path for name in names for path in self._searched("fills", name)}
-        return self._parse_all(sorted(found, key=_path_order)) if len(found) <= most else []
+        return self._parse_all(self._in_order(found)) if len(found) <= most else []
 
     def mention_paths(self, *names: str) -> list[Path]:
         """The files that hold any of the names as a whole word; nothing is parsed."""
@@ -209,11 +212,22 @@ class Project:
 
     def calling_paths(self, name: str) -> list[Path]:
         """The files that call something of this name, be it a method; nothing is parsed."""
-        return [Path(path) for path in sorted(self._searched("calls", name), key=_path_order)]
+        return [Path(path) for path in self._searched("calls", name)]
+
+    def near(self, package: str, words: Iterable[str]) -> list[Path]:
+        """The files of a package and those that mention it, of these those that hold all the words."""
+        speaking, folder = set(self._searched("mentions", package)), f"{os.sep}{package}{os.sep}"
+        found = [path for path in self._paths if path in speaking or folder in path]
+        for word in words:
+            holding = set(self._searched("mentions", word))
+            found = [path for path in found if path in holding]
+        return [Path(path) for path in found]
 
     def _mention_paths(self, names: Iterable[str]) -> list[str]:
-        found = {path for name in names for path in self._searched("mentions", name)}
-        return sorted(found, key=_path_order)
+        return self._in_order({path for name in names for path in self._searched("mentions", name)})
+
+    def _in_order(self, paths: Iterable[str]) -> list[str]:
+        return sorted(paths, key=self._position.__getitem__)
 
     def _searched(self, kind: str, name: str) -> tuple[str, ...]:
         search = (kind, name)
@@ -223,6 +237,8 @@ class Project:
         return self._found[search]
 
     def _search(self, kind: str, name: str) -> tuple[str, ...]:
+        if (kind, name) in self._recalled:
+            return self._recall(kind, name)
         if kind == "mentions":
             return tuple(self._paths[position] for position in self._mentions.of(name))
         if kind in _TEXT_SEARCHES:
@@ -230,11 +246,14 @@ class Project:
             return tuple(self._paths[at] for at in mentions.of(name) if holds(mentions.content(at), name))
         return tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
 
+    def _recall(self, kind: str, name: str) -> tuple[str, ...]:
+        kept = {path for path in self._recalled[kind, name] if path not in self._changed}
+        new = {p for p in self._changed if p in self._position and self.still_finds((kind, name), p)}
+        return tuple(self._in_order(kept | new))
+
     def uses_package(self, package: str) -> bool:
         """Whether a package is part of the project, or any file imports it."""
-        if self._index.find(package, ""):
-            return True
-        return any(imports_package(self._bytes_or_nothing(path), package) for path in self._paths)
+        return bool(self._index.find(package, "") or self._searched("imports", package))
 
     # --- what has been asked ------------------------------------------------------------------------
 
@@ -245,6 +264,14 @@ class Project:
     def digests(self) -> dict[str, str]:
         """The content hash of every file that could be read, in path order."""
         return {path: self._scanned[path].digest.hex() for path in self._paths}
+
+    def recall(self, searches: Mapping[Search, tuple[str, ...]], changed: frozenset[str]) -> None:
+        """Answer searches as an earlier run did: its answers hold but for the `changed` files."""
+        self._recalled, self._changed = searches, changed
+
+    def searches(self) -> Mapping[Search, tuple[str, ...]]:
+        """All searches made by this process, with the files that they found."""
+        return self._found
 
     def marked_paths(self) -> list[str]:
         """The files that hold a mark, in path order; nothing is parsed."""
@@ -288,7 +315,7 @@ class Project:
             return b""
 
 
-_TEXT_SEARCHES = {"calls": calls, "derives": derives, "fills": fills}
+_TEXT_SEARCHES = {"calls": calls, "derives": derives, "fills": fills, "imports": imports_package}
 _SCANNED = frozenset({"defines", "writes"})
 
 

@@ -44,12 +44,16 @@ class Pattern:
 
     def names(self, name: str) -> bool:
         """Whether a function, method or field may be meant, by its own name."""
-        return self.name.startswith("@") or fnmatchcase(name, self.name)
+        return name == self.name or self.name.startswith("@") or _matches(name, self.name)
 
     def owns(self, name: str) -> bool:
         """Whether a class of this name is one of those meant."""
-        return bool(self.owner) and fnmatchcase(name, self.owner)
+        return bool(self.owner) and _matches(name, self.owner)
 
     def belongs(self, dotted: str) -> bool:
         """Whether a module of this name lies in the package, wherever that itself lies."""
         return f".{self.package}." in f".{dotted}."
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern) if "*" in pattern else name == pattern

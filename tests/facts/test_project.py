@@ -202,3 +202,30 @@ def test_a_star_import_can_give_only_names_that_its_files_hold(tmp_path: Path) -
     assert project.may_give("pack", user, "here")
     assert not project.may_give("pack", user, "absent")
     assert project.may_give("elsewhere", user, "absent")
+
+
+class TestRecalledSearches:
+    def test_answers_of_an_earlier_run_hold_but_for_what_has_changed(self, tmp_path: Path) -> None:
+        texts = {"a.py": "import torch\nrun(x)\n", "b.py": "import torch\n", "c.py": "def run(): pass\n"}
+        asked = [("mentions", "run"), ("calls", "run"), ("defines", "run"), ("imports", "torch")]
+
+        def project() -> Project:
+            for name, text in texts.items():
+                (tmp_path / name).write_text(text)
+            return Project(sorted(tmp_path.glob("*.py")), cwd=tmp_path)
+
+        def answers(made: Project) -> dict[tuple[str, str], tuple[str, ...]]:
+            return {search: made._searched(*search) for search in asked}
+
+        before = answers(project())
+        texts |= {"a.py": "x = 1\n", "d.py": "import torch.cuda\nrun()\n"}
+        changed = frozenset(str(tmp_path / name) for name in ("a.py", "d.py"))
+        again = project()
+        again.recall(before, changed)
+        assert answers(again) == answers(project()) != before
+
+    def test_the_unchanged_files_are_not_searched_again(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("x = 1\n")
+        made = Project([tmp_path / "a.py"], cwd=tmp_path)
+        made.recall({("mentions", "y"): (str(tmp_path / "a.py"),)}, frozenset())
+        assert made.mention_paths("y") == [tmp_path / "a.py"]
