@@ -585,6 +585,8 @@ def identity_of(value: Value) -> Any:
         return ("class", value.info.qualname)
     if isinstance(value, External):
         return ("external", value.name)
+    if isinstance(value, Unknown):
+        return ("host", ("unknown", value.serial))
     return None
 
 
