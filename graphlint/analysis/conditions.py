@@ -351,6 +351,10 @@ def _path_text(node: ast.expr) -> str:
 
 
 @per_node
+def _reads_training(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "training"
+
+
 def _chooses_mode(node: ast.AST) -> bool:
     """Whether a test is of a mode of the program, by its text; a place that is no expression counts."""
     text = ast.unparse(node) if isinstance(node, ast.expr) else ""
@@ -390,8 +394,13 @@ def _weaker(one: Confidence, other: Confidence) -> Confidence:
     return max(one, other, key=_CONFIDENCES.index)
 
 
-def _doubt(condition: Condition) -> Certainty:
-    """What one undecided test leaves of certainty."""
+def _doubt(m: Machine, condition: Condition) -> Certainty:
+    """What one undecided test leaves of certainty.
+
+    Modules are made in training mode, and a program that runs a backward pass has left them there.
+    """
+    if condition.polarity and m.trains and _reads_training(condition.place.node):
+        return Certainty(Level.ERROR, Confidence.LIKELY)
     if _chooses_mode(condition.place.node):
         return Certainty(Level.ERROR, Confidence.POSSIBLE)
     if change_of(condition.value) is not Change.CONFIG:
@@ -412,7 +421,7 @@ def certainty(m: Machine) -> Certainty:
             if condition.decided:
                 continue
             if condition.doubt is None:
-                condition.doubt = _doubt(condition)
+                condition.doubt = _doubt(m, condition)
             if condition.doubt.level is Level.WARNING:
                 level = Level.WARNING
             if condition.doubt.confidence is not confidence:

@@ -110,6 +110,7 @@ class Machine:
         self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
         self.script = False
+        self.trains = False  # whether a backward pass has been run
         self.open_defaults = False  # whether flags of the root's parameters may differ from their defaults
         self.clock = 0
         self.steps = 0

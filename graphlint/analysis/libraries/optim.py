@@ -149,6 +149,7 @@ def _backward(call: Call) -> Value:
     roots = [call.owner] if call.owner is not None else call.args[:1]
     target = roots[0] if roots and isinstance(roots[0], Value) else NONE
     trained = tuple(nn.trained_parameters(m, call.place))
+    m.trains = True
     m.emit(Called(place=call.place, what="backward", target=target, arguments=trained, data=call.name))
     if isinstance(target, Tensor):
         tensor_ops.note_use(m, [target], call.place)

@@ -11,9 +11,7 @@ class Mixup:
         self.alpha = alpha
 
     def __call__(self, x):
-        ratio = float(
-            np.random.beta(self.alpha, self.alpha)
-        )  # HAZARD: side-effect, frozen-scalar, rng-unregistered
+        ratio = np.random.beta(self.alpha, self.alpha)  # HAZARD: side-effect, frozen-scalar, rng-unregistered
         return x * ratio + x.flip(0) * (1.0 - ratio)  # ALT: frozen-scalar
 
 
