@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphlint.finding import Confidence, Level
-from tests.programs import check_marked_rules, findings
+from tests.programs import check_marked_rules, check_marks, findings
 
 REGION = """
 
@@ -567,3 +567,40 @@ def record(g):
     found = findings(program, select=("CG302",))
     assert {each.span.line for each in found} == {13, 15}
     assert {each.level for each in found} == {Level.ERROR}
+
+
+TRAINED = """
+    import random
+    import torch
+    from torch import nn
+
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(8, 8)
+
+        def forward(self, x):
+            if self.training and random.random() < 0.2:  # {mark}: CG404
+                return x
+            return self.lin(x)
+
+    def capture(x):
+        net = Stack().cuda()
+
+        def step():
+            loss = net(x).square().mean()
+            {backward}
+            return loss
+
+        step()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = step()
+        return graph, loss
+"""
+
+
+def test_modules_of_a_program_that_runs_a_backward_pass_are_in_training_mode() -> None:
+    check_marks(TRAINED.format(mark="expect", backward="loss.backward()"))
+    check_marks(TRAINED.format(mark="ok", backward="pass"))
