@@ -60,7 +60,7 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
         return None
     if uses.attributes & tensors.TENSOR_ONLY and not uses.arities:
         return hints.argument_tensor(m, change, place)
-    fitting = [info for info in _classes(m, function.module) if info is not function.cls and fits(info, uses)]
+    fitting = [info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)]
     if not uses.attributes - module_names.METHODS:
         fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
         fitting = fitting if len(fitting) == 1 else []
@@ -73,6 +73,11 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     if not fitting or len(fitting) > MOST_CLASSES:
         return None
     return join_all(synthesis.instance(m, info, change, place) for info in fitting)
+
+
+def _is_kin(info: ClassInfo, own: ClassInfo | None) -> bool:
+    """Whether a class is the method's own, derives from it, or is one of its bases."""
+    return own is not None and (own in info.mro() or info in own.mro())
 
 
 def _of_torch_cuda(uses: Uses) -> str | None:

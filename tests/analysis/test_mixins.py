@@ -73,3 +73,33 @@ def test_a_class_without_subclasses_is_lived_through_as_itself() -> None:
                     self.y = torch.ones(4, device="cuda").nonzero()  # expect: CG305
         """
     )
+
+
+def test_what_a_method_is_given_is_no_class_of_its_own_family() -> None:
+    program = """
+        import torch
+
+        class Stepping:
+            def step(self):
+                self.net.zero_grad(set_to_none=True)  # ok: CG802
+                self.net(self.x).sum().backward()
+
+            def capture(self):
+                self.step()
+                torch.cuda.synchronize()
+                with torch.cuda.graph(self.graph):
+                    self.step()
+
+            def epoch(self, loader, opt):
+                for x in loader:
+                    self.x.copy_(x)
+                    self.graph.replay()
+                    opt.step()
+
+        class Runner(Stepping):
+            def __init__(self, net):
+                self.net = net
+                self.x = torch.zeros(8, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+    """
+    check_marks(program)
