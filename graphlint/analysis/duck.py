@@ -60,7 +60,9 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
         return None
     if uses.attributes & tensors.TENSOR_ONLY and not uses.arities:
         return hints.argument_tensor(m, change, place)
-    fitting = [info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)]
+    fitting = [
+        info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)
+    ]
     if not uses.attributes - module_names.METHODS:
         fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
         fitting = fitting if len(fitting) == 1 else []
