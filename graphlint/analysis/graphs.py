@@ -210,7 +210,8 @@ def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, 
     """What the capture read of `one`, each beside what is in the same place of `other`."""
     if isinstance(one, Sequence_) and isinstance(other, Sequence_):
         more = () if other.rest is None else (other.rest,) * (len(one.items) - len(other.items))
-        return list(zip(one.items, (*other.items, *more), strict=False))
+        pairs = list(zip(one.items, (*other.items, *more), strict=False))
+        return pairs if one.rest is None else [*pairs, (one.rest, join_all(other.elements()))]
     if not (isinstance(one, Obj) and isinstance(other, Obj)) and not (
         isinstance(one, Mapping) and isinstance(other, Mapping)
     ):

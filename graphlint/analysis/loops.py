@@ -36,7 +36,9 @@ from graphlint.analysis.values import (
     alternatives,
     cells_of,
     change_of,
+    identity_of,
     join_all,
+    now,
 )
 
 if TYPE_CHECKING:
@@ -135,7 +137,7 @@ def _iterations(m: Machine, iterable: Value) -> list[Value]:
     """The element of each iteration that will be run; empty when the loop certainly does not run."""
     effects.read_list(m, iterable)
     known, rest = elements_of(m, iterable)
-    if known and len(known) <= UNROLLED:
+    if known and (len(known) <= UNROLLED or _are_modules(iterable)):
         chosen = list(known)
     elif known:
         chosen = _representatives(known)
@@ -149,6 +151,11 @@ def _iterations(m: Machine, iterable: Value) -> list[Value]:
     if m.captures and len(chosen) > 1:
         chosen = _distinct(chosen)
     return chosen
+
+
+def _are_modules(iterable: Value) -> bool:
+    """Whether a loop goes over the modules within one: each is of a kind of its own."""
+    return isinstance(iterable, Sequence_) and iterable.kind == "modules"
 
 
 def _one_by_one(rest: Value) -> list[Value]:
@@ -197,7 +204,8 @@ def _counts(iterable: Value) -> bool:
 def _renewed(value: Value, changes: bool = False, depth: int = 6) -> Value:
     """Another element of the same kind: an unknown number of each iteration is its own, also in tuples."""
     if isinstance(value, Host):
-        return Host(value.kind, Change.CHANGING if changes else value.change, None, value.cells)
+        symbol = ("turn", now(), value.symbol) if isinstance(value.symbol, tuple) else None
+        return Host(value.kind, Change.CHANGING if changes else value.change, symbol, value.cells)
     if isinstance(value, Unknown) and changes:
         return Unknown(value.reason, Change.CHANGING, value.typed)
     if isinstance(value, Sequence_) and value.kind == "tuple" and depth:
@@ -231,10 +239,15 @@ def _followed(m: Machine, value: Value, loop: Loop) -> Value:
     cell = (id(loop), "element")
     m.loop_cells[cell] = loop
     part = orders.part_of(m, loop.iterable)
-    if part is not None and isinstance(value, Sequence_) and len(value.items) > part:
+    if isinstance(part, int) and isinstance(value, Sequence_) and len(value.items) > part:
         items = list(value.items)
         items[part] = _with_cell(items[part], cell)
         return Sequence_(items, value.kind, value.rest, value.change, value.site)
+    if isinstance(part, str):
+        for record in alternatives(value):
+            held = record.fields.get(part) if isinstance(record, Obj) else None
+            if isinstance(record, Obj) and isinstance(held, Value):
+                m.heap.write(record.fields, part, _with_cell(held, cell))
     return _with_cell(value, cell)
 
 
@@ -383,7 +396,8 @@ def range_of(args: tuple[Value, ...]) -> Value:
         if len(span) <= RANGE_LIMIT:
             return Sequence_([Const(i, cells) for i in span], "range")
     change = max((change_of(a) for a in args), default=Change.CONFIG)
-    return Sequence_((), "range", Host("int", change, cells=cells), change)
+    symbol = ("range", now(), *(identity_of(a) for a in args))
+    return Sequence_((), "range", Host("int", change, symbol, cells), change)
 
 
 def enumerated(m: Machine, value: Value, start: Value) -> Value:

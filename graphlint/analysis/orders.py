@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis.values import Const, Sequence_, Value
+from graphlint.analysis.values import Const, Function, Obj, Sequence_, Value, alternatives, is_none
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
+
+Part = int | str | None
 
 _OPPOSITE = {"ascending": "descending", "descending": "ascending"}
 # Sizes are not negative, so that these keep the order of the numbers that they are applied to.
@@ -35,17 +37,60 @@ def of(m: Machine, value: Value | None) -> str:
     return ""
 
 
+def reverse(order: str) -> str:
+    return _OPPOSITE.get(order, "")
+
+
 def opposite(m: Machine, value: Value | None) -> str:
-    return _OPPOSITE.get(of(m, value), "")
+    return reverse(of(m, value))
 
 
-def part_of(m: Machine, value: Value | None) -> int | None:
-    """Which part of each element is in order, when the elements are tuples (`enumerate`, `zip`)."""
+def part_of(m: Machine, value: Value | None) -> Part:
+    """Which item of each element is in order when the elements are tuples, which field when they are records."""
     known = m.memo.get(("ordered-part", value.serial)) if isinstance(value, Sequence_) else None
-    return known if isinstance(known, int) else None
+    return known if isinstance(known, (int, str)) else None
 
 
-def note(m: Machine, value: Value, order: str, part: int | None = None) -> None:
+def sorted_by(key: Value | None, values: list[Value]) -> tuple[str, Part]:
+    """In which order `key` puts elements, and the part of them that it looks at; no order when not known."""
+    if key is None or is_none(key):
+        return "ascending", _first_field(values)
+    if isinstance(key, Obj) and key.cls in ("operator.attrgetter", "operator.itemgetter"):
+        given = key.fields["given"].items
+        known = given[0].value if len(given) == 1 and isinstance(given[0], Const) else None
+        return ("ascending", known) if isinstance(known, (int, str)) else ("", None)
+    if isinstance(key, Function) and isinstance(key.node, ast.Lambda) and len(key.node.args.args) == 1:
+        return _of_lambda(key.node)
+    return "", None
+
+
+def _first_field(values: list[Value]) -> Part:
+    """What records that Python can compare are ordered by."""
+    parts = [part for value in values for part in alternatives(value)]
+    classes = {part.cls for part in parts if isinstance(part, Obj) and not isinstance(part.cls, str)}
+    if len(classes) != 1 or len(parts) == 0:
+        return None
+    info = classes.pop()
+    return next(iter(info.record_fields()), None) if info.is_record else None
+
+
+def _of_lambda(node: ast.Lambda) -> tuple[str, Part]:
+    body, name, order = node.body, node.args.args[0].arg, "ascending"
+    if isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.USub):
+        body, order = body.operand, "descending"
+    if isinstance(body, ast.Name) and body.id == name:
+        return order, None
+    if isinstance(body, (ast.Attribute, ast.Subscript)) and isinstance(body.value, ast.Name):
+        if body.value.id != name:
+            return "", None
+        if isinstance(body, ast.Attribute):
+            return order, body.attr
+        if isinstance(body.slice, ast.Constant) and isinstance(body.slice.value, int):
+            return order, body.slice.value
+    return "", None
+
+
+def note(m: Machine, value: Value, order: str, part: Part = None) -> None:
     """Remember the order of a sequence, also that nothing is known of it."""
     if isinstance(value, Sequence_):
         m.memo[("order", value.serial)] = Const(order)

@@ -179,6 +179,7 @@ class Tensor(Value):
         "shape",
         "stamp",
         "storage",
+        "strided",
         "taken",
     )
 
@@ -204,6 +205,7 @@ class Tensor(Value):
         self.shape = shape
         self.library = ""
         self.part: Value | None = None
+        self.strided = False  # a view with other strides, which `contiguous` copies
 
     @property
     def device(self) -> str | None:
@@ -216,7 +218,7 @@ class Tensor(Value):
     def alias(self, kind: str | None = None, ndim: int | None = None) -> Tensor:
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
-        made.library, made.part = self.library, self.part
+        made.library, made.part, made.strided = self.library, self.part, self.strided
         return made
 
     def __repr__(self) -> str:

@@ -157,10 +157,10 @@ def _sorted(call: Call) -> Value:
     made = target or Sequence_(known, "list", rest, change_of(value) if value else Change.CONFIG)
     if target is not None:
         call.m.heap.write(target.fields, "items", tuple(known))
-    unknown = reverse is not None and not isinstance(reverse, Const)
-    keyed = "key" in call.arguments.kwargs
-    order = "" if unknown or keyed else "descending" if down else "ascending"
-    orders.note(call.m, made, order)
+    order, part = orders.sorted_by(call.arguments.kwargs.get("key"), values)
+    if reverse is not None and not isinstance(reverse, Const):
+        order = ""
+    orders.note(call.m, made, orders.reverse(order) if down else order, part)
     return NONE if target is not None else made
 
 

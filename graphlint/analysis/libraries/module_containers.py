@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from graphlint.analysis import calls, loops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.libraries.registry import MODELS, Call, model
-from graphlint.analysis.values import Mapping, Obj, Sequence_, Unknown, Value
+from graphlint.analysis.values import Mapping, Obj, Sequence_, Unknown, Value, alternatives
 
 LISTS = ("torch.nn.ModuleList", "torch.nn.ParameterList", "torch.nn.Sequential")
 DICTS = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
@@ -83,7 +85,20 @@ def modules_in(owner: Obj) -> list[Obj]:
         ):
             found.append(value)
         elif isinstance(value, Sequence_):
-            found += [part for part in value.elements() if isinstance(part, Obj)]
+            found += _objects(value.elements())
         elif isinstance(value, Mapping):
-            found += [part for _, part in value.entries() if isinstance(part, Obj)]
+            found += _objects(part for _, part in value.entries())
     return found
+
+
+def _objects(values: Iterable[Value]) -> list[Obj]:
+    return [part for value in values for part in alternatives(value) if isinstance(part, Obj)]
+
+
+def all_modules_in(owner: Obj, most: int = 12) -> list[Obj]:
+    """A module and those within it at any depth, the outer ones first."""
+    found = [owner]
+    for module in found:
+        if len(found) < most:
+            found += [child for child in modules_in(module) if child not in found]
+    return found[:most]

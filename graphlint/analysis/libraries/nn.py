@@ -300,14 +300,15 @@ def _parameters(call: Call) -> Value:
 
 def _children_of(call: Call) -> Value:
     owner = call.owner
-    found: list[Value] = list(module_containers.modules_in(owner)) if isinstance(owner, Obj) else []
-    if call.name.endswith(".modules") and isinstance(owner, Obj):
-        found = [owner, *found]
+    deep = call.name.endswith("modules")
+    found: list[Value] = []
+    if isinstance(owner, Obj):
+        found += module_containers.all_modules_in(owner) if deep else module_containers.modules_in(owner)[:4]
     if not found:
         found = [Obj("torch.nn.Module", call.place)]
     if "named" in call.name:
-        return Sequence_([Sequence_([Host("str"), item], "tuple") for item in found[:4]], "list")
-    return Sequence_(found[:4], "list")
+        found = [Sequence_([Host("str"), item], "tuple") for item in found]
+    return Sequence_(found, "modules" if deep else "list")
 
 
 def _state_dict(call: Call) -> Value:

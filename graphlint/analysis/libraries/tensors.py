@@ -71,6 +71,9 @@ TENSOR_ONLY = frozenset(
         "view_as",
     ]
 )
+# Views whose elements lie in another order than in memory.
+STRIDING = ("t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "adjoint", "expand", "expand_as")
+
 NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
 SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})
 SHAPING = frozenset({"narrow", "expand", "reshape", "view", "repeat", "tile", "new_zeros", "new_empty"})
@@ -117,7 +120,9 @@ def _data(m: Machine, owner: Tensor, place: Place) -> Value:
 
 
 def _transposed(m: Machine, owner: Tensor, place: Place) -> Value:
-    return owner.alias(ndim=owner.ndim)
+    made = owner.alias(ndim=owner.ndim)
+    made.strided = True
+    return made
 
 
 def _grad(m: Machine, owner: Tensor, place: Place) -> Value:
@@ -417,6 +422,7 @@ def _aliased(
         if last in ("to", "type", "contiguous", "float", "half", "long", "int", "bool", "double", "bfloat16"):
             return _converted(call, operation, device, first, last)
     alias = first.alias(kind=_kind(call, operation, first), ndim=_view_rank(first, last))
+    alias.strided = alias.strided or last in STRIDING
     return Sequence_((), "tuple", alias) if kind == "views" else alias
 
 
@@ -425,7 +431,7 @@ def _converted(
 ) -> Value:
     """A conversion may return the tensor itself; what it is called decides which we assume."""
     kind = _kind(call, operation, first)
-    if last in ("contiguous",) or (first.storage.graph is not None and not call.m.captures):
+    if (last == "contiguous" and not first.strided) or (first.storage.graph is not None and not call.m.captures):
         return first.alias(kind=kind, ndim=first.ndim)
     made = call.m.tensor(device, call.place, kind, first.ndim)
     return made
