@@ -46,7 +46,7 @@ def opposite(m: Machine, value: Value | None) -> str:
 
 
 def part_of(m: Machine, value: Value | None) -> Part:
-    """Which item of each element is in order when the elements are tuples, which field when they are records."""
+    """Which part of each element is in order: an item of tuples (`enumerate`, `zip`), a field of records."""
     known = m.memo.get(("ordered-part", value.serial)) if isinstance(value, Sequence_) else None
     return known if isinstance(known, (int, str)) else None
 

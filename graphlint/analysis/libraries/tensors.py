@@ -431,7 +431,8 @@ def _converted(
 ) -> Value:
     """A conversion may return the tensor itself; what it is called decides which we assume."""
     kind = _kind(call, operation, first)
-    if (last == "contiguous" and not first.strided) or (first.storage.graph is not None and not call.m.captures):
+    is_output = first.storage.graph is not None and not call.m.captures
+    if is_output or (last == "contiguous" and not first.strided):
         return first.alias(kind=kind, ndim=first.ndim)
     made = call.m.tensor(device, call.place, kind, first.ndim)
     return made
