@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.analysis.events import Displaced, Replay
+from graphlint.analysis.events import Displaced, InputIgnored, Replay, StateLeft
 from graphlint.analysis.graphs import Changed
 from graphlint.analysis.values import tensors_in
 from graphlint.finding import Confidence, Level
@@ -12,6 +12,7 @@ from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter
 
 HELP = "write into the captured tensor: `copy_`, `fill_` or `[...] =`"
+HELP_IGNORED = "capture with a tensor of its own, and `copy_` the argument into it before each replay"
 HELP_ORPHANED = "allocate once for the largest size, or keep the inputs of every graph beside it"
 
 
@@ -22,9 +23,22 @@ class ReboundStaticInput(Rule):
     level = Level.ERROR
     summary = "a tensor that a graph reads is rebound instead of written between replays"
     rows = ("A01", "A03", "A10", "A11", "A12", "B06")
-    subscribes = (Replay, Displaced)
+    subscribes = (Replay, Displaced, StateLeft, InputIgnored)
 
-    def on(self, event: Replay | Displaced) -> Iterator[Report]:
+    def on(self, event: Replay | Displaced | StateLeft | InputIgnored) -> Iterator[Report]:
+        if isinstance(event, StateLeft):
+            message = (
+                f"`{event.name}` is bound to a new tensor here, but each replay starts from the one that it "
+                "named at capture"
+            )
+            chain = (*event.chain, event.replayed.hop)
+            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
+            return
+        if isinstance(event, InputIgnored):
+            message = f"this replays what was captured with the `{event.name}` of an earlier call"
+            chain = (event.captured.hop, event.place.hop)
+            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP_IGNORED)
+            return
         if isinstance(event, Displaced):
             message = (
                 f"`{event.name}` is bound to another tensor, but replays fill the one it named at capture"

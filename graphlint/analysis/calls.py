@@ -11,6 +11,7 @@ from graphlint.analysis import (
     captures,
     expressions,
     functions,
+    ignored,
     indexing,
     instances,
     library,
@@ -207,6 +208,7 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
     _announce_unknown_reset(m, function, arguments, place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
+    ignored.note_touched(m, *given)
     if m.captures:
         tensor_ops.note_use(m, given, place)
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))

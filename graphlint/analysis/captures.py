@@ -6,7 +6,18 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import displaced, effects, orphans, parallel, renewals, streams, tensor_ops, timeline
+from graphlint.analysis import (
+    carried,
+    displaced,
+    effects,
+    ignored,
+    orphans,
+    parallel,
+    renewals,
+    streams,
+    tensor_ops,
+    timeline,
+)
 from graphlint.analysis.events import (
     CaptureEnded,
     CaptureStarted,
@@ -275,6 +286,8 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
     timeline.replayed(m, record, place)
     _frozen_uses(m, record, place)
+    carried.replayed(m, record, place)
+    ignored.replayed(m, record, place)
     _overwrite_pool(m, record, place)
 
 

@@ -166,6 +166,23 @@ class Displaced(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class StateLeft(Event):
+    """Captured code carries state to new memory at the place; each replay starts again from the old."""
+
+    name: str
+    read: Place
+    replayed: Place
+
+
+@dataclass(slots=True, kw_only=True)
+class InputIgnored(Event):
+    """A call replays a graph that an earlier call has captured, and does nothing with its own argument."""
+
+    name: str
+    captured: Place
+
+
+@dataclass(slots=True, kw_only=True)
 class StreamEscaped(Event):
     """Captured code issues work to a stream that takes no part in the capture; the place is its `with`."""
 

@@ -152,6 +152,7 @@ class Capture:
     before: dict[Cell, Any] = field(default_factory=dict)
     appended: dict[Cell, bool] = field(default_factory=dict)
     first_runs: set[Hop] = field(default_factory=set)
+    carried: dict[Cell, tuple[Write, Read, Certainty]] = field(default_factory=dict)
     orphaned: dict[Cell, Write] = field(default_factory=dict)
 
     @property

@@ -94,6 +94,7 @@ def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, fr
     tensor_index(m, index, node, frame)
     if isinstance(index, Const) and isinstance(index.value, int) and owner.rest is None:
         return _known_item(m, owner, index.value, frame.place(node))
+    note_items_read(m, owner)
     held = [effects.tainted_element(m, owner, value) for value in owner.elements()]
     found = [m.refresh(value, frame.place(node)) for value in held]
     if not found:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions, effects, orphans, outputs, roots, streams, swaps
+from graphlint.analysis import carried, conditions, effects, orphans, outputs, roots, streams, swaps
 from graphlint.analysis.budgets import Budget, Exhausted
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Frame, Loop, Place
@@ -83,6 +83,8 @@ class Machine:
         self.evaluating: set[tuple[int, str]] = set()
         self.classes: dict[int, ClassInfo] = {}
         self.instances: dict[int, Obj] = {}
+        self.refilled: dict[Storage, int] = {}  # when eager code last wrote into memory
+        self.touched: dict[Storage, int] = {}  # when eager code last did anything with memory
         self.others: dict[int, Obj] = {}
         self.escaped: set[Storage] = set()
         self.writes: dict[Cell, list[Write]] = {}
@@ -249,6 +251,7 @@ class Machine:
             history.append(record)
         if self.captures:
             record.times = swaps.times(self)
+            carried.note_write(self, fields, key, record)
             self.captures[-1].written[cell] = record
             self.captures[-1].first.setdefault(cell, record)
 

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import Event
-from graphlint.analysis.graphs import Capture
+from graphlint.analysis.graphs import Capture, Item
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import Fields, Mapping, Obj, Union, Value, tensors_in
 from graphlint.facts.pernode import per_node
@@ -65,8 +65,13 @@ def _compares(test: ast.expr) -> bool:
 
 
 def _is_refilled(m: Machine, capture: Capture, fields: Fields, key: object) -> bool:
-    """Whether a cell was written in the arm by a line that wrote it, or one beside it, before the capture."""
+    """Whether a cell was written in the arm by a line that wrote it, or one beside it, before the capture.
+
+    A list is added to in every turn, and its elements are computed from one another: that is no filling.
+    """
     write = capture.written.get((id(fields), key))
+    if key in ("items", "rest") or isinstance(key, Item):
+        return False
     if write is None or write.local or not _holds_memory(write.value):
         return False
     keys = [key, *fields] if isinstance(key, tuple) else [key]

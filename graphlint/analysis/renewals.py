@@ -16,6 +16,7 @@ from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Obj
 from graphlint.facts.pernode import per_node
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -34,7 +35,7 @@ def _fields_tested(condition: Condition) -> frozenset[str]:
 
 @per_node
 def _attributes(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
+    return frozenset(part.attr for part in walk(node) if isinstance(part, ast.Attribute))
 
 
 def renewal(record: Capture, among: Sequence[Obj]) -> Capture | None:
@@ -93,8 +94,8 @@ def _reached(place: Place) -> list[ast.AST]:
 @per_node
 def _changed_fields(node: ast.AST) -> frozenset[str]:
     """The names of attributes that a function sets, or calls a method of: `self.graphs.clear()`."""
-    stored = {p.attr for p in ast.walk(node) if isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store)}
+    stored = {p.attr for p in walk(node) if isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store)}
     called = [
-        p.func.value for p in ast.walk(node) if isinstance(p, ast.Call) and isinstance(p.func, ast.Attribute)
+        p.func.value for p in walk(node) if isinstance(p, ast.Call) and isinstance(p.func, ast.Attribute)
     ]
     return frozenset(stored | {owner.attr for owner in called if isinstance(owner, ast.Attribute)})

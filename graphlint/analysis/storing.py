@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     calls,
+    carried,
+    ignored,
     lazies,
     library,
     lifetimes,
@@ -158,6 +160,8 @@ def wrote_tensor(
         timeline.captured(m, owner, value, place)
     else:
         timeline.wrote(m, owner, value, place, waits=waits)
+        carried.note_refilled(m, owner)
+        ignored.note_touched(m, value)
     m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, streams, timeline
+from graphlint.analysis import conditions, ignored, streams, timeline
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
@@ -135,6 +135,7 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     capture = m.capture
     if capture is None:
         timeline.used(m, tensors, place)
+        ignored.note_touched(m, *tensors)
         return
     capture.operations += any(tensor.on_device for tensor in tensors)
     for tensor in tensors:

@@ -19,10 +19,10 @@ def graphed(fn):
             torch.cuda.synchronize()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
-                state["out"] = fn(self, feats, mask)  # HAZARD: rebind-static-input
+                state["out"] = fn(self, feats, mask)  # ALT: rebind-static-input
             state["graph"] = graph
             state["inputs"] = (feats, mask)
-        state["graph"].replay()
+        state["graph"].replay()  # HAZARD: rebind-static-input
         return state["out"].clone()
 
     return wrapper

@@ -1,0 +1,88 @@
+"""State that captured code carries from call to call by binding a name anew: `self.h = cell(x, self.h)`.
+
+The graph reads the memory that the name had when it was captured. No replay binds the name again, so that
+every one of them starts from that memory, unless eager code copies the new state into it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from graphlint.analysis import conditions
+from graphlint.analysis.events import StateLeft
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture, Item, Write
+from graphlint.analysis.values import Fields, Tensor, Value, alternatives, tensors_in
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+# What makes the same state again in another form: a replay does that as well.
+CONVERSIONS = frozenset(
+    {
+        "to",
+        "type",
+        "float",
+        "half",
+        "double",
+        "bfloat16",
+        "long",
+        "int",
+        "bool",
+        "cuda",
+        "contiguous",
+        "clone",
+    }
+    | {"detach", "view", "reshape", "type_as", "flatten", "squeeze", "unsqueeze", "transpose"}
+)
+
+
+def note_write(m: Machine, fields: Fields, key: Any, write: Write) -> None:
+    """Captured code binds a name to memory of its graph that it has computed from what the name held."""
+    capture = m.captures[-1]
+    read = capture.reads.get((id(fields), key)) or capture.reads.get((id(fields), _any_item(key)))
+    if read is None or capture.compiled or write.local or not _is_state(capture, read.value):
+        return
+    made = list(tensors_in(write.value, 0))
+    if made and all(t.storage.graph is capture.graph and _is_computed(t) for t in made):
+        capture.carried[(id(fields), key)] = (write, read, conditions.certainty(m))
+
+
+def _any_item(key: Any) -> Any:
+    return "rest" if isinstance(key, Item) else key
+
+
+def _is_state(capture: Capture, value: Value) -> bool:
+    """Whether a value is device memory from before the capture that is no weight."""
+    parts = alternatives(value)
+    return all(
+        isinstance(part, Tensor) and part.on_device and part.storage.graph is None and not part.parameter
+        for part in parts
+    )
+
+
+def _is_computed(tensor: Tensor) -> bool:
+    node = tensor.storage.site.node if tensor.storage.site is not None else None
+    called = node.func if isinstance(node, ast.Call) else None
+    return node is not None and not (isinstance(called, ast.Attribute) and called.attr in CONVERSIONS)
+
+
+def note_refilled(m: Machine, owner: Tensor) -> None:
+    """Eager code writes into memory: it may be how the state gets back to where the graph reads it."""
+    m.refilled[owner.storage] = m.clock
+
+
+def replayed(m: Machine, record: Capture, place: Place) -> None:
+    """A graph is replayed again: tell of state that has been left behind by the replay before."""
+    graph = record.graph
+    if not record.carried or graph is None or graph.fields.get("stamp", 0) < 2:
+        return
+    for cell, (write, read, certainty) in record.carried.items():
+        last = record.written.get(cell)
+        starts = {t.storage for t in tensors_in(read.value, 0)}
+        if last is not write or any(m.refilled.get(storage, -1) >= record.clock for storage in starts):
+            continue
+        event = StateLeft(place=write.place, name=read.name, read=read.place, replayed=place)
+        event.chain, event.capture, event.certainty = write.chain, record, certainty
+        m.emit(event)
