@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -104,6 +106,23 @@ def test_any_number_of_jobs_and_any_state_of_the_cache(folder: Path, monkeypatch
         assert output(folder, jobs=jobs) == expected
     for jobs in (2, 1, 2):  # cold, warm, warm
         assert output(folder, jobs=jobs, use_cache=True) == expected
+
+
+def test_modules_that_are_forgotten_and_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    expected = output(folder, jobs=1)
+    monkeypatch.setattr(workers, "MOST_PARSED", 0)
+    assert output(folder, jobs=1) == output(folder, jobs=2) == expected
+
+
+def test_two_runs_at_once(folder: Path) -> None:
+    """Both find what one alone finds, whatever each reads of what the other has just kept."""
+    command = [sys.executable, "-m", "graphlint", "check", "--output-format", "json", "."]
+    alone = subprocess.run([*command, "--no-cache"], cwd=folder, capture_output=True, text=True)
+    for _ in range(2):  # cold and warm
+        runs = [subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+        outputs = {run.communicate()[0] for run in runs}
+        assert outputs == {alone.stdout}
 
 
 def test_a_cache_half_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,8 @@ RECURSION_LIMIT = 40_000
 GARBAGE_THRESHOLD = 5_000_000
 FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
+# Of so much text all processes together keep the syntax trees, which take thirty times its bytes.
+MOST_PARSED = 8_000_000
 _NUMBER_BYTES = 4
 _GO = b"."
 
@@ -62,6 +64,8 @@ class Pool:
 
     def __enter__(self) -> Pool:
         self._open.enter_context(seldom_collecting())
+        self._open.callback(gc.unfreeze)
+        self._project.keep_parsed()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -81,7 +85,12 @@ class Pool:
         return {task: done[task] if task in done else self._do_here(task) for task in tasks}
 
     def _do_here(self, task: Task) -> Result:
-        return with_deep_stack(lambda: self._analyst.do(task))
+        result = with_deep_stack(lambda: self._analyst.do(task))
+        if self._project.parsed_bytes() > MOST_PARSED // self._jobs:
+            gc.collect()  # what the task has left behind holds on to modules
+            self._project.forget(MOST_PARSED // self._jobs // 2)
+            gc.freeze()
+        return result
 
     # --- several processes -------------------------------------------------------------------------
 
@@ -94,7 +103,6 @@ class Pool:
         self._queue = os.open(self._folder / "queue", os.O_RDWR | os.O_CREAT)
         self._open.callback(os.close, self._queue)
         gc.freeze()  # what is shared so far stays shared: the collector would write to it
-        self._open.callback(gc.unfreeze)
         for number in range(1, self._jobs):
             self._workers.append(self._fork(number))
         return True

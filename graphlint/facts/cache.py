@@ -35,6 +35,7 @@ from graphlint.facts.scan import FileScan
 FILE_NAME = "facts.bin"
 _FORMAT = 1
 _KEPT_GENERATIONS = 5
+_RENUMBERED_AFTER = 20  # generations, after which the names of dropped scans are dropped
 _RACY_NS = 2_000_000_000
 
 
@@ -97,19 +98,26 @@ class FactsCache:
         self._learned = False
 
     def _content(self) -> dict[str, Any]:
-        numbers: dict[str, int] = {}
         scans: dict[str, list[Any]] = {}
         for key in sorted({*self._rows, *self._scans}):
             generation = self._generation if key in self._used else self._rows[key][0]
             if generation > self._generation - _KEPT_GENERATIONS:
-                scans[key] = [generation, *self._numbered(key, numbers)]
+                scans[key] = [generation, *(self._rows[key][1:] if key in self._rows else ())]
+        names = self._number_all(scans, anew=self._generation % _RENUMBERED_AFTER == 0)
         status = {path: row for path, row in sorted(self._status.items()) if row[3] in scans}
-        return {"generation": self._generation, "names": list(numbers), "scans": scans, "status": status}
+        return {"generation": self._generation, "names": names, "scans": scans, "status": status}
 
-    def _numbered(self, key: str, numbers: dict[str, int]) -> Iterable[list[int]]:
-        scan = self._scans.get(key) or FileScan(*map(self._named, self._rows[key][1:]))
-        for names in (scan.marks, scan.defines, scan.writes):
-            yield [numbers.setdefault(name, len(numbers)) for name in sorted(names)]
+    def _number_all(self, scans: dict[str, list[Any]], *, anew: bool) -> list[str]:
+        """Fill in the numbers of new scans; `anew` those of all scans, so that names of dropped ones go."""
+        numbers = {} if anew else {name: number for number, name in enumerate(self._names)}
+        for key, row in scans.items():
+            if anew or len(row) == 1:
+                scan = self._scans.get(key) or FileScan(*map(self._named, row[1:]))
+                row[1:] = [
+                    [numbers.setdefault(name, len(numbers)) for name in sorted(names)]
+                    for names in (scan.marks, scan.defines, scan.writes)
+                ]
+        return list(numbers)
 
 
 def _times_and_size(status: os.stat_result) -> list[int]:

@@ -58,14 +58,14 @@ class Mentions:
     """Finds whole words in many files; answers are positions in the list of files, ascending."""
 
     def __init__(self, contents: Iterable[bytes]) -> None:
-        parts = list(contents)
+        self._text = bytearray()  # grows in place: parts that are joined at the end are held twice
         self._starts: list[int] = []
-        at = 0
-        for part in parts:
-            self._starts.append(at)
-            at += len(part) + len(_SEPARATOR)
-        self._ends = [start + len(part) for start, part in zip(self._starts, parts, strict=True)]
-        self._text = _SEPARATOR.join(parts)
+        self._ends: list[int] = []
+        for part in contents:
+            self._starts.append(len(self._text))
+            self._text += part
+            self._ends.append(len(self._text))
+            self._text += _SEPARATOR
         self._known: dict[str, list[int]] = {}
         self._index: dict[bytes, list[int]] | None = None
 
@@ -99,7 +99,7 @@ class Mentions:
 
     def content(self, file: int) -> bytes:
         """The bytes of a file, by its position."""
-        return self._text[self._starts[file] : self._ends[file]]
+        return bytes(memoryview(self._text)[self._starts[file] : self._ends[file]])
 
     def build_index(self) -> None:
         """Build the index now: for a process that is to be forked, so that it is built once."""
@@ -115,6 +115,6 @@ class Mentions:
         return index
 
 
-def _is_whole(text: bytes, start: int, end: int) -> bool:
+def _is_whole(text: bytes | bytearray, start: int, end: int) -> bool:
     before, after = text[start - 1 : start] if start else b"", text[end : end + 1]
     return not (before + after).translate(_WORD_BYTES).strip()

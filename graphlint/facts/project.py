@@ -56,7 +56,8 @@ class Project:
         self._given = given
         self._scanned = inventory.take(self._paths, cache, jobs, given)
         self._index = ModuleIndex(self._paths)
-        self._modules: dict[str, ModuleFile | None] = {}
+        self._modules: dict[str, ModuleFile | None] = {}  # the one asked for longest ago first
+        self._needed: frozenset[str] = frozenset()
         self._problems: dict[str, Problem] = {}
         self._trace = Trace()
         self._found: dict[Search, tuple[str, ...]] = {}
@@ -119,9 +120,32 @@ class Project:
 
     def _load(self, path: str) -> ModuleFile | None:
         self._trace.files.add(path)
-        if path not in self._modules:
-            self._modules[path] = self._parse(path) if path in self._scanned else None
-        return self._modules[path]
+        if path in self._modules:
+            module = self._modules.pop(path)  # and put in again, as the latest
+        else:
+            module = self._parse(path) if path in self._scanned else None
+        self._modules[path] = module
+        return module
+
+    def keep_parsed(self) -> None:
+        """Never forget the modules that are parsed by now: something was noted on their trees."""
+        self._needed = frozenset(self._modules)
+
+    def parsed_bytes(self) -> int:
+        """The size of the texts of all modules that may be forgotten."""
+        return sum(len(module.source.text) for module in self._forgettable())
+
+    def forget(self, most: int) -> None:
+        """Forget the modules asked for longest ago until their texts have at most `most` bytes."""
+        size = self.parsed_bytes()
+        for module in self._forgettable():
+            if size <= most:
+                return
+            size -= len(module.source.text)
+            del self._modules[str(module.path)]
+
+    def _forgettable(self) -> list[ModuleFile]:
+        return [m for path, m in self._modules.items() if m is not None and path not in self._needed]
 
     def _parse(self, path: str) -> ModuleFile | None:
         try:

@@ -229,3 +229,21 @@ class TestRecalledSearches:
         made = Project([tmp_path / "a.py"], cwd=tmp_path)
         made.recall({("mentions", "y"): (str(tmp_path / "a.py"),)}, frozenset())
         assert made.mention_paths("y") == [tmp_path / "a.py"]
+
+
+def test_modules_asked_for_longest_ago_are_forgotten(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.py" for name in "abcd"]
+    for path in paths:
+        path.write_text("x = 1\n" * 10)
+    made = Project(paths, cwd=tmp_path)
+    first, second, third, fourth = map(made.file, paths)
+    made.keep_parsed()
+    made.forget(0)
+    assert made.file(paths[0]) is first
+    made = Project(paths, cwd=tmp_path)
+    first, second, third, fourth = map(made.file, paths)
+    made.file(paths[0])
+    made.forget(2 * 60)
+    assert made.parsed_bytes() == 2 * 60
+    assert made.file(paths[3]) is fourth and made.file(paths[0]) is first
+    assert made.file(paths[1]) is not second and made.file(paths[2]) is not third
