@@ -42,13 +42,14 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a format prints: the findings to show, and how many more there are below the asked level."""
+    """What a format prints: the findings to show, and how many more are hidden or in the baseline."""
 
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...]
     summary: Summary
     sources: Sources
     hidden: int = 0
+    accepted: int = 0
 
     @property
     def exit_code(self) -> int:

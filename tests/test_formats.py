@@ -219,3 +219,27 @@ def test_github_prefers_sure_findings_among_equally_bad_ones() -> None:
 def test_every_format_says_the_same_twice(name: str) -> None:
     findings = [finding(line=line, chain=CHAIN) for line in range(1, 20)]
     assert render(name, findings) == render(name, findings)
+
+
+def test_gitlab_gets_a_list_with_fingerprints_that_differ() -> None:
+    shown = [finding(), finding(line=7, level=Level.WARNING), finding(line=8, level=Level.NOTE)]
+    issues = json.loads(render("gitlab", shown))
+    assert len({issue["fingerprint"] for issue in issues}) == 3
+    assert [issue["severity"] for issue in issues] == ["major", "minor", "info"]
+    assert issues[1]["location"] == {"path": "a.py", "lines": {"begin": 7}}
+    assert set(issues[0]) == {"description", "check_name", "fingerprint", "severity", "location"}
+
+
+def test_statistics_count_by_rule() -> None:
+    many = [finding(line=line) for line in range(1, 12)]
+    other = finding(code="CG302", name="scalar-read-in-capture")
+    assert render("statistics", [*many, other]) == (
+        "11  CG901  unused-suppression\n 1  CG302  scalar-read-in-capture\n"
+    )
+    assert render("statistics", []) == ""
+
+
+def test_text_counts_what_the_baseline_accepts() -> None:
+    report = Report((), (), Summary(1, 1, 0, 0), Sources({}), 0, 3)
+    closing = "".join(format_named("text")(report, Style()))
+    assert closing.startswith("No findings; 3 in the baseline (1 file, ")

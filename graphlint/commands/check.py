@@ -15,7 +15,7 @@ from graphlint.formats import FORMATS, format_named
 
 if TYPE_CHECKING:
     from graphlint.problem import Problem
-    from graphlint.report import Report
+    from graphlint.report import CheckResult, Report
 
 SOURCE_CODE = "CG900"
 STDIN = Path("-")
@@ -48,6 +48,18 @@ STDIN = Path("-")
     help="The least confidence to show.",
 )
 @click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Leave out the findings that this file lists.",
+)
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="List the findings in this file instead of printing them.",
+)
+@click.option(
     "--stdin-filename",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -68,6 +80,8 @@ def check(
     ignore: tuple[str, ...],
     level: str,
     confidence: str,
+    baseline: Path | None,
+    write_baseline: Path | None,
     stdin_filename: Path | None,
     exit_zero: bool,
     quiet: bool,
@@ -89,12 +103,43 @@ def check(
     config = load(places or _place_of(given), config_file, isolated, select, ignore)
     checked = places or (() if given else (Path(),))
     result = engine.check(checked, config, use_cache=not no_cache, jobs=jobs, given=given)
-    report = report_of(result, Level(level), Confidence(confidence))
+    result, accepted = _without_baseline(result, baseline, config.root)
+    report = replace(report_of(result, Level(level), Confidence(confidence)), accepted=accepted)
+    if write_baseline is not None:
+        _write_baseline(write_baseline, report, config.root)
+        context.exit(2 if report.problems else 0)
     write(format_named(output_format)(report, tty_style(is_terminal=sys.stdout.isatty(), quiet=quiet)))
     _tell_the_rest(report, quiet)
     if not quiet:
         tell(_unneeded(problem) for problem in result.unneeded)
     context.exit(0 if exit_zero and report.exit_code == 1 else report.exit_code)
+
+
+def _without_baseline(result: CheckResult, file: Path | None, root: Path) -> tuple[CheckResult, int]:
+    """What a run found without what the baseline lists, and how much that was. Raises Trouble."""
+    from graphlint.baseline import BaselineError, read
+
+    if file is None:
+        return result, 0
+    try:
+        new, stale = read(file, root).split(result.findings, result.sources)
+    except BaselineError as error:
+        raise Trouble(str(error)) from None
+    if stale:
+        click.echo(f"graphlint: {file}: {stale} listed and not found in this run", err=True)
+    return replace(result, findings=tuple(new)), len(result.findings) - len(new)
+
+
+def _write_baseline(file: Path, report: Report, root: Path) -> None:
+    from graphlint.baseline import BaselineError
+    from graphlint.baseline import write as write_file
+
+    try:
+        write_file(file, report.findings, report.sources, root)
+    except BaselineError as error:
+        raise Trouble(str(error)) from None
+    tell(report.problems)
+    click.echo(f"wrote {len(report.findings)} to {file}")
 
 
 def _given(paths: tuple[Path, ...], name: Path | None) -> tuple[Path, bytes] | None:

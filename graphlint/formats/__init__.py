@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from graphlint.formats.style import Style
     from graphlint.report import Report
 
-FORMATS = ("text", "concise", "json", "sarif", "github")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "statistics")
 
 
 class Format(Protocol):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 from graphlint import __version__
 from graphlint.finding import Finding, Hop
+from graphlint.formats.fingerprints import fingerprints
 from graphlint.formats.page import render as rendered_page
 from graphlint.formats.style import Style
 from graphlint.problem import Problem
@@ -65,17 +64,15 @@ def _page(rule: type[Rule]) -> str:
 
 
 def _results(report: Report, codes: list[str]) -> Iterator[Data]:
-    seen: Counter[str] = Counter()
-    for finding in report.findings:
-        place = _place_key(finding, report)
-        seen[place] += 1
+    marks = fingerprints(report.findings, report.sources)
+    for finding, mark in zip(report.findings, marks, strict=True):
         result: Data = {
             "ruleId": finding.code,
             "ruleIndex": codes.index(finding.code),
             "level": finding.level.value,
             "message": {"text": _message(finding)},
             "locations": [{"physicalLocation": _physical(finding.path, _region(finding))}],
-            "partialFingerprints": {FINGERPRINT: _hash(f"{place}\0{seen[place]}")},
+            "partialFingerprints": {FINGERPRINT: mark},
             "properties": {"confidence": finding.confidence.value, "hazard": finding.hazard},
         }
         if finding.chain:
@@ -85,17 +82,6 @@ def _results(report: Report, codes: list[str]) -> Iterator[Data]:
 
 def _message(finding: Finding) -> str:
     return f"{finding.message}; {finding.help}" if finding.help else finding.message
-
-
-def _place_key(finding: Finding, report: Report) -> str:
-    """What stays when lines are added above: the rule, the file and the text of the line."""
-    lines = report.sources.lines(finding.path)
-    text = lines[finding.span.line - 1].strip() if finding.span.line <= len(lines) else ""
-    return f"{finding.code}\0{finding.path}\0{text}"
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def _region(finding: Finding) -> Data:

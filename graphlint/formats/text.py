@@ -91,7 +91,8 @@ def _closing(report: Report) -> Iterator[str]:
         f"{count(summary.unresolved_calls, 'unresolved call')}"
     )
     hidden = f"; {report.hidden} more below the shown level or confidence" if report.hidden else ""
-    yield f"{_found(report)}{hidden} ({looked_at})"
+    accepted = f"; {report.accepted} in the baseline" if report.accepted else ""
+    yield f"{_found(report)}{hidden}{accepted} ({looked_at})"
     if summary.unfinished:
         yield f"Too large to follow to the end: {count(summary.unfinished, 'function')}, in graphlint regions"
     if summary.unresolved_calls:
