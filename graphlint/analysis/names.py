@@ -264,13 +264,15 @@ def _imported_module(m: Machine, module: ModuleFile, node: ast.Import, name: str
 
 
 def module_value(m: Machine, importer: ModuleFile | None, dotted: str) -> Value:
+    if is_described(dotted):
+        return External(canonical(dotted))
     found = m.project.module(dotted, importer)
     return Module(found) if found is not None else External(canonical(dotted))
 
 
 def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Value:
     """`from origin import name`."""
-    found = m.project.module(origin, importer)
+    found = None if is_described(f"{origin}.{name}") else m.project.module(origin, importer)
     if found is None:
         return _external(m, canonical(f"{origin}.{name}"))
     submodule = m.project.submodule(origin, name)
@@ -282,6 +284,12 @@ def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Val
     if submodule is not None:
         return Module(submodule)
     return computed_attribute(m, found, name) or Unknown(f"`{name}` not found in {origin}")
+
+
+def is_described(dotted: str) -> bool:
+    """Whether a name is public in a library that is described here, even where its own sources are checked."""
+    package, *parts = dotted.split(".")
+    return package == "torch" and not any(part.startswith("_") for part in parts)
 
 
 def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
