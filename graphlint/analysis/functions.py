@@ -236,7 +236,7 @@ def _shape(env: Env) -> tuple[object, ...]:
 
 def _kind_of(value: object) -> object:
     if isinstance(value, Function):
-        return id(value.node)
+        return _closure_of(value)
     if isinstance(value, Obj):
         return value.cls if isinstance(value.cls, str) else id(value.cls)
     if isinstance(value, Class):
@@ -244,6 +244,13 @@ def _kind_of(value: object) -> object:
     if isinstance(value, Const) and (value.value is None or isinstance(value.value, (bool, str))):
         return value.value
     return type(value)
+
+
+def _closure_of(function: Function, depth: int = 3) -> object:
+    """What tells closures of one text apart: the functions that they close over, as wrappers do."""
+    held = function.env.fields.values() if function.env is not None and depth else ()
+    inner = tuple(_closure_of(value, depth - 1) for value in held if isinstance(value, Function))
+    return (id(function.node), inner) if inner else id(function.node)
 
 
 def is_too_deep(m: Machine, function: Function) -> bool:

@@ -287,7 +287,7 @@ def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Val
 
 
 def is_described(dotted: str) -> bool:
-    """Whether a name is public in a library that is described here, even where its own sources are checked."""
+    """Whether a name is public in a library that is described here, be its own sources checked or not."""
     package, *parts = dotted.split(".")
     return package == "torch" and not any(part.startswith("_") for part in parts)
 
