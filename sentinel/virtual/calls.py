@@ -1,0 +1,156 @@
+"""Where the program's own calls arrive: which device it names, and what call an operation is part of.
+
+Below, in ATen, a factory that asks for the CPU may be the program's wish or a detail of a composite operation
+on tensors of the device, which are CPU tensors to torch. So the program's wish is read here, before torch sees
+it, and a factory that belongs to a call with tensors of the device makes its tensor there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from graphlint.sentinel.virtual.tape import flat_tensors
+from graphlint.sentinel.virtual.tensors import CPU, is_virtual, place
+from graphlint.sentinel.virtual.transfers import download, upload
+
+_local = threading.local()
+
+_FACTORIES = {
+    getattr(torch, name)
+    for name in """arange empty empty_strided eye full linspace logspace ones rand randint randn randperm range
+    scalar_tensor tril_indices triu_indices zeros normal complex""".split()
+}
+
+
+class Frame:
+    """One call of the program into torch."""
+
+    __slots__ = ("args", "device", "has_device_tensor", "kwargs")
+
+    def __init__(self, args: Any, kwargs: Any, device: str | None) -> None:
+        self.args, self.kwargs, self.device = args, kwargs, device
+        self.has_device_tensor: bool | None = None
+
+    def involves_device(self) -> bool:
+        if self.has_device_tensor is None:
+            self.has_device_tensor = any(is_virtual(tensor) for tensor in flat_tensors([self.args, self.kwargs]))
+        return self.has_device_tensor
+
+
+def making_for_device(like: bool) -> bool:
+    """Whether a factory reached now, without a tensor of the device, makes a tensor of the device."""
+    frame: Frame | None = getattr(_local, "frame", None)
+    if frame is None:
+        return False
+    if frame.device is not None:
+        return frame.device == "cuda"
+    return not like and frame.involves_device()
+
+
+def asked_for_host() -> bool:
+    """Whether the program itself asked for the CPU in the call that is going on."""
+    frame: Frame | None = getattr(_local, "frame", None)
+    return frame is not None and frame.device == "cpu"
+
+
+class CallMode(TorchFunctionMode):
+    """Notes each call of this thread into torch, and answers those that torch would answer for a CPU."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        instead = INSTEAD.get(function)
+        if instead is not None:
+            return instead(function, args, kwargs or {})
+        if not kwargs:
+            return self._within(function, args, {}, "cpu" if function in _FACTORIES else None)
+        wanted = kwargs.get("device")
+        if wanted is None and not kwargs.get("pin_memory"):
+            return self._within(function, args, kwargs, "cpu" if function in _FACTORIES else None)
+        return self._for_device(function, args, dict(kwargs))
+
+    def _for_device(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        pinned = kwargs.pop("pin_memory", False)
+        wanted = kwargs.get("device")
+        kind = device_type(wanted) if wanted is not None else "cpu"
+        if kind in ("cuda", "cpu"):
+            kwargs["device"] = CPU
+        made = self._within(function, args, kwargs, kind)
+        return pin(made) if pinned and kind == "cpu" and isinstance(made, torch.Tensor) else made
+
+    def _within(self, function: Any, args: Any, kwargs: Any, device: str | None) -> Any:
+        before = getattr(_local, "frame", None)
+        _local.frame = Frame(args, kwargs, device)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _local.frame = before
+
+
+def engine_in_mode(engine: Callable[..., Any]) -> Callable[..., Any]:
+    """The autograd engine calls the program's Python back, whose calls are its own again."""
+
+    def run_backward(*args: Any, **kwargs: Any) -> Any:
+        with CallMode():
+            return engine(*args, **kwargs)
+
+    return run_backward
+
+
+def device_type(wanted: Any) -> str:
+    """The kind of device that the program names; a number is the device's."""
+    if isinstance(wanted, int):
+        return "cuda"
+    named = torch.device(wanted)
+    if named.type == "cuda" and named.index not in (None, 0):
+        raise torch.AcceleratorError("CUDA error: invalid device ordinal")
+    return str(named.type)
+
+
+def pin(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in page-locked memory."""
+    with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.no_grad():
+        placed = place(tensor, pinned=True)
+        placed.copy_(tensor.detach())
+    return placed.requires_grad_(tensor.requires_grad)
+
+
+def _from_data(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """`torch.tensor` and its like: made on the host and copied."""
+    kwargs = dict(kwargs)
+    wanted, pinned = kwargs.pop("device", None), kwargs.pop("pin_memory", False)
+    needs_grad = kwargs.pop("requires_grad", False)
+    data = args[0] if args else kwargs.get("data")
+    kind = device_type(wanted) if wanted is not None else None
+    if isinstance(data, torch.Tensor) and is_virtual(data):
+        made = function(*args, **kwargs) if kind != "cpu" else function(download(data), *args[1:], **kwargs)
+    else:
+        made = function(*args, **kwargs)
+        if kind == "cuda":
+            made = upload(made)
+        elif kind not in (None, "cpu"):
+            made = made.to(wanted)
+    if pinned:
+        made = pin(made)
+    return made.requires_grad_() if needs_grad else made
+
+
+def _one_hot(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """With a number of classes the device looks at no value; torch's CPU checks them."""
+    indices = args[0]
+    classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
+    if not is_virtual(indices) or classes == -1:
+        return function(*args, **kwargs)
+    hot = torch.zeros(*indices.shape, classes, dtype=torch.int64, device="cuda")
+    return hot.scatter_(-1, indices.unsqueeze(-1), 1)
+
+
+INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
+    torch.tensor: _from_data,
+    torch.as_tensor: _from_data,
+    torch.asarray: _from_data,
+    torch.nn.functional.one_hot: _one_hot,
+}

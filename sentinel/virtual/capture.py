@@ -1,0 +1,110 @@
+"""A capture while it is open: which streams are part of it, what they have recorded, whether it is still valid."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from graphlint.sentinel.virtual import errors
+from graphlint.sentinel.virtual.streams import Event, Stream
+from graphlint.sentinel.virtual.tape import Step
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.virtual.rng import Philox
+
+
+class Join(Step):
+    """A place in a stream of a graph that comes after places in other streams of it."""
+
+    __slots__ = ("clock",)
+
+    def __init__(self, clock: dict[int, int]) -> None:
+        self.clock = clock
+
+    def run(self) -> None:
+        return None
+
+
+class Capture:
+    """Opened on one stream, joined by every stream that waits for an event of it."""
+
+    def __init__(self, origin: Stream, pool: int, mode: str) -> None:
+        self.origin = origin
+        self.pool = pool
+        self.mode = mode
+        self.thread = threading.get_ident()
+        self.invalid = False
+        self.tape: list[Step] = []
+        self.clocks: dict[int, dict[int, int]] = {origin.number: {origin.number: 0}}
+        self.streams = [origin]
+        self.draws: dict[Philox, int] = {}
+        self.escaped = False
+        origin.capture = self
+
+    def record(self, stream: Stream, step: Step) -> None:
+        """Append a step of one of the capture's streams."""
+        if self.invalid:
+            raise errors.cuda_error(errors.INVALIDATED)
+        clock = self.clocks[stream.number]
+        clock[stream.number] += 1
+        step.stream, step.position = stream.number, clock[stream.number]
+        self.tape.append(step)
+
+    def wait(self, stream: Stream, event: Event) -> None:
+        """A stream of the program waits for an event recorded in this capture: it becomes part of it."""
+        if stream.number == 0:
+            raise self.fail(errors.IMPLICIT)
+        if stream.capture is None:
+            stream.capture = self
+            self.streams.append(stream)
+            self.clocks[stream.number] = {stream.number: 0}
+        clock = self.clocks[stream.number]
+        for number, position in event.clock.items():
+            clock[number] = max(clock.get(number, 0), position)
+        step = Join(dict(event.clock))
+        step.stream, step.position = stream.number, clock[stream.number]
+        self.tape.append(step)
+
+    def fail(self, text: str) -> RuntimeError:
+        """The error of a call that may not be captured; the capture is lost with it."""
+        self.invalid = True
+        return errors.cuda_error(text)
+
+    def close(self) -> None:
+        """End it: every stream leaves. Raises what the device says to an invalid or unjoined capture."""
+        for stream in self.streams:
+            stream.capture = None
+        if self.invalid:
+            raise errors.cuda_error(errors.INVALIDATED)
+        seen = self.clocks[self.origin.number]
+        if any(clock[number] > seen.get(number, 0) for number, clock in self.clocks.items()):
+            raise errors.cuda_error(errors.UNJOINED)
+
+
+def in_issue_order(tape: list[Step]) -> list[Step]:
+    """The recorded work as it was issued."""
+    return [step for step in tape if not isinstance(step, Join)]
+
+
+def in_late_order(tape: list[Step], origin: int) -> list[Step]:
+    """The recorded work with every branch as late as its edges allow, the origin's stream first."""
+    queues: dict[int, list[Step]] = {}
+    for step in tape:
+        queues.setdefault(step.stream, []).append(step)
+    ordered: list[Step] = []
+
+    def advance(number: int, upto: int | None) -> None:
+        queue = queues.get(number, [])
+        while queue and (upto is None or queue[0].position <= upto):
+            step = queue.pop(0)
+            if isinstance(step, Join):
+                for other, position in step.clock.items():
+                    if other != number:
+                        advance(other, position)
+            else:
+                ordered.append(step)
+
+    advance(origin, None)
+    for number in list(queues):
+        advance(number, None)
+    return ordered

@@ -1,0 +1,86 @@
+"""`virtual_cuda()`: everything installed, and everything put back."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+
+from graphlint.sentinel.virtual import calls, custom, moves, namespace
+from graphlint.sentinel.virtual.device import Device, active, use
+from graphlint.sentinel.virtual.modes import modes
+from graphlint.sentinel.virtual.patches import Patches
+
+WITH_GPU = "GRAPHLINT_VIRTUAL_BESIDE_GPU"
+
+
+@contextmanager
+def virtual_cuda(*, order: Literal["early", "late"] = "early", beside_gpu: bool = False) -> Iterator[Device]:
+    """Give the program a device called `cuda` that is made of ordinary memory.
+
+    In `order="early"` each stream does its work when it is issued; in `"late"` when something waits for it, so
+    that work no edge orders happens the other way round. On a machine with a GPU it is refused unless asked for
+    twice: by `beside_gpu=True` and by the environment variable GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested;
+    the inner one is the outer one.
+    """
+    if active():
+        from graphlint.sentinel.virtual.device import device
+
+        yield device()
+        return
+    _refuse_beside_gpu(beside_gpu)
+    patches = Patches()
+    device = Device(late=order == "late")
+    use(device)
+    try:
+        install(patches)
+        with modes():
+            yield device
+        for stream in list(device.streams.values()):
+            stream.finish()
+    finally:
+        patches.restore()
+        use(None)
+
+
+def install(patches: Patches) -> None:
+    """Replace what has to be replaced; `patches` knows how to undo it."""
+    namespace.install(patches)
+    moves.install(patches)
+    patches.set(threading.Thread, "run", _in_modes(threading.Thread.run))
+    for module in (torch.autograd, torch.autograd.graph):
+        patches.set(module, "_engine_run_backward", calls.engine_in_mode(module._engine_run_backward))
+    patches.set(torch.library.Library, "impl", _remembering(torch.library.Library.impl))
+
+
+def _refuse_beside_gpu(asked: bool) -> None:
+    if not torch.cuda.is_available():
+        return
+    if not (asked and os.environ.get(WITH_GPU) == "1"):
+        raise RuntimeError(
+            "there is a GPU on this machine: use it, or ask for the virtual device twice, with beside_gpu=True and "
+            f"{WITH_GPU}=1"
+        )
+
+
+def _in_modes(run: Callable[[Any], None]) -> Callable[[Any], None]:
+    def run_in_modes(self: Any) -> None:
+        if not active():
+            run(self)
+            return
+        with modes():
+            run(self)
+
+    return run_in_modes
+
+
+def _remembering(implement: Any) -> Any:
+    def impl(self: Any, name: Any, body: Any, key: str = "", *args: Any, **kwargs: Any) -> Any:
+        custom.remember(self, name, body, key)
+        return implement(self, name, body, key, *args, **kwargs)
+
+    return impl

@@ -1,0 +1,149 @@
+"""The primitives under `torch.cuda.Stream` and `torch.cuda.Event`; the classes themselves are torch's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphlint.sentinel.virtual import errors, streams
+from graphlint.sentinel.virtual.device import device
+from graphlint.sentinel.virtual.tensors import CUDA
+
+DEVICE_TYPE = 1  # what c10 calls CUDA
+
+
+class StreamBase:
+    """What torch's extension module calls `_CudaStreamBase`."""
+
+    stream_id: int
+
+    def __new__(
+        cls,
+        device: Any = None,
+        priority: int = 0,
+        stream_id: int | None = None,
+        device_index: int = 0,
+        device_type: int = DEVICE_TYPE,
+        stream_ptr: int | None = None,
+        **_: Any,
+    ) -> Any:
+        stream = object.__new__(cls)
+        stream.stream_id = _number(priority, stream_id, stream_ptr)
+        stream.device_index, stream.device_type, stream.device = 0, DEVICE_TYPE, CUDA
+        return stream
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @property
+    def cuda_stream(self) -> int:
+        return _state(self).handle
+
+    @property
+    def priority(self) -> int:
+        return _state(self).priority
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        return (0, -5)
+
+    def query(self) -> bool:
+        """Whether all its work is done."""
+        stream = _state(self)
+        if stream.capture is not None:
+            raise stream.capture.fail(errors.UNSUPPORTED)
+        device().unsafe()
+        return not stream.busy
+
+    def synchronize(self) -> None:
+        """Wait for all its work."""
+        device().wait_for(_state(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self.stream_id == getattr(other, "stream_id", None)
+
+    def __hash__(self) -> int:
+        return hash(self.stream_id)
+
+
+class EventBase:
+    """What torch's extension module calls `_CudaEventBase`."""
+
+    _event: streams.Event
+
+    def __new__(
+        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> Any:
+        event = object.__new__(cls)
+        event._event = streams.Event(enable_timing, external)
+        event.device = CUDA
+        return event
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @property
+    def cuda_event(self) -> int:
+        return id(self._event) if self._event.recorded else 0
+
+    def record(self, stream: Any) -> None:
+        """Mark a place in a stream."""
+        self._event.record(_state(stream))
+
+    def wait(self, stream: Any) -> None:
+        """Order whatever a stream is given next after the mark."""
+        device().wait(_state(stream), self._event)
+
+    def query(self) -> bool:
+        """Whether everything before the mark is done."""
+        self._refuse_captured()
+        device().unsafe()
+        stream = self._event.stream
+        return stream is None or not stream.busy
+
+    def synchronize(self) -> None:
+        """Wait for everything before the mark."""
+        self._refuse_captured()
+        device().unsafe()
+        self._event.finish()
+
+    def elapsed_time(self, end_event: Any) -> float:
+        """Milliseconds between two marks, of the host's clock."""
+        self._refuse_captured()
+        end_event._refuse_captured()
+        device().unsafe()
+        first, last = self._event, end_event._event
+        if not (first.timing and last.timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (first.recorded and last.recorded):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if (first.stream and first.stream.busy) or (last.stream and last.stream.busy):
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
+        return max(last.time - first.time, 0.0) * 1e3
+
+    def _refuse_captured(self) -> None:
+        capture = self._event.capture
+        if capture is not None:
+            if capture in device().captures:
+                raise capture.fail(errors.CAPTURED_EVENT)
+            raise errors.cuda_error(errors.CAPTURED_EVENT)
+
+    def ipc_handle(self) -> Any:
+        errors.refuse("events shared between processes")
+
+
+def _number(priority: int, stream_id: int | None, stream_ptr: int | None) -> int:
+    if stream_id is not None:
+        return stream_id
+    if stream_ptr is not None:
+        for number, stream in device().streams.items():
+            if stream.handle == stream_ptr:
+                return number
+        errors.refuse(f"a stream that another library made ({stream_ptr:#x})")
+    return device().side_stream(priority).number
+
+
+def _state(handle: Any) -> streams.Stream:
+    if not hasattr(handle, "stream_id"):
+        raise TypeError(f"expected a torch.cuda.Stream, got {type(handle).__name__}")
+    return device().stream(handle.stream_id)
+

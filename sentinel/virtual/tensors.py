@@ -1,0 +1,218 @@
+"""Tensors in the device's memory: plain CPU tensors of torch, told apart by where their storage lies."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.virtual import arena, errors
+from graphlint.sentinel.virtual.allocator import Allocator, OutOfMemory
+from graphlint.sentinel.virtual.arena import Arena, poison
+from graphlint.sentinel.virtual.device import device
+
+DEVICE_BYTES = 32 << 30
+PINNED_BYTES = 8 << 30
+
+CUDA = torch.device("cuda", 0)
+CPU = torch.device("cpu")
+META = torch.device("meta")
+
+
+class Memory:
+    """An arena, the allocator that hands it out, and a storage that lies over all of it."""
+
+    def __init__(self, size: int) -> None:
+        self.arena = Arena(size)
+        self.allocator = Allocator(self.arena.base, self.arena.size)
+        self.whole = torch.frombuffer(self.arena.buffer, dtype=torch.uint8).untyped_storage()
+        self.low, self.high = self.arena.base, self.arena.end
+        self._kinds: dict[torch.dtype, torch.Tensor] = {}
+
+    def take(self, size: int, pool: int, stream: int) -> Any:
+        """A buffer of `size` bytes; its block is free again when nothing holds the buffer."""
+        self.bury()
+        block = self.allocator.take(size, pool, stream)
+        return self.arena.block(block.address, size)
+
+    def bury(self) -> None:
+        """Give back, and poison, the blocks whose storages have died."""
+        graveyard = self.arena.graveyard
+        while graveyard:
+            self._free(graveyard.popleft())
+
+    def _free(self, address: int) -> None:
+        block = self.allocator.blocks.get(address)
+        if block is None or block.free:
+            return
+        self.allocator.release(address)
+
+    def alias(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The same memory as `tensor`, held by nobody."""
+        offset = (tensor.data_ptr() - self.low) // tensor.element_size()
+        kind = self._kinds.get(tensor.dtype)
+        if kind is None:
+            kind = self._kinds[tensor.dtype] = torch.empty(0, dtype=tensor.dtype).set_(self.whole)
+        return kind.as_strided(tensor.size(), tensor.stride(), offset)
+
+
+class DeviceMemory(Memory):
+    """Freed blocks are poisoned: what a graph reads of them is never right by luck."""
+
+    def _free(self, address: int) -> None:
+        block = self.allocator.blocks.get(address)
+        if block is None or block.free:
+            return
+        size = block.size
+        self.allocator.release(address)
+        poison(address, size)
+
+
+_device_memory: DeviceMemory | None = None
+_pinned_memory: Memory | None = None
+
+
+def device_memory() -> DeviceMemory:
+    """The memory of the device, reserved when first asked for."""
+    global _device_memory
+    if _device_memory is None:
+        _device_memory = DeviceMemory(DEVICE_BYTES)
+    return _device_memory
+
+
+def pinned_memory() -> Memory:
+    """Page-locked memory of the host, likewise."""
+    global _pinned_memory
+    if _pinned_memory is None:
+        _pinned_memory = Memory(PINNED_BYTES)
+    return _pinned_memory
+
+
+_address = torch._C._data_address
+
+
+def address_of(tensor: torch.Tensor) -> int:
+    """Where the tensor's storage begins; of a wrapper or a sparse tensor, that of what it holds."""
+    try:
+        address: int = _address(tensor)
+    except RuntimeError:
+        return _address_inside(tensor)
+    return address or _address_inside(tensor)
+
+
+def _address_inside(tensor: torch.Tensor) -> int:
+    functorch = torch._C._functorch
+    if functorch.is_functorch_wrapped_tensor(tensor):
+        return address_of(functorch.get_unwrapped(tensor))
+    with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+        if tensor.layout == torch.sparse_coo:
+            return address_of(tensor._values())
+        if tensor.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
+            return address_of(tensor.values())
+    return 0
+
+
+def is_virtual(tensor: torch.Tensor) -> bool:
+    """Whether the tensor lies in the device's memory."""
+    memory = _device_memory
+    return memory is not None and memory.low <= address_of(tensor) < memory.high
+
+
+def is_pinned(tensor: torch.Tensor) -> bool:
+    """Whether the tensor lies in page-locked memory."""
+    memory = _pinned_memory
+    return memory is not None and memory.low <= address_of(tensor) < memory.high
+
+
+def ownerless(tensor: torch.Tensor) -> torch.Tensor:
+    """What a recorded step keeps of a tensor: an alias that does not hold it, or of host memory the tensor."""
+    if is_virtual(tensor):
+        return device_memory().alias(tensor)
+    if is_pinned(tensor):
+        return pinned_memory().alias(tensor)
+    return tensor
+
+
+def extent(tensor: torch.Tensor) -> int:
+    """How many bytes its elements span."""
+    if tensor.numel() == 0:
+        return 0
+    last = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride()))
+    return int(last + 1) * tensor.element_size()
+
+
+def place(like: torch.Tensor, *, pinned: bool = False) -> torch.Tensor:
+    """New memory of the device, or pinned, with the shape, strides and type of `like`; contents undefined."""
+    size = max(extent(like), 1)
+    buffer = _take_pinned(size) if pinned else _take(size)
+    itemsize = like.element_size()
+    if len(buffer) % itemsize:
+        flat = torch.empty(0, dtype=like.dtype).set_(torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage())
+        return flat.as_strided(like.size(), like.stride())
+    return torch.frombuffer(buffer, dtype=like.dtype).as_strided(like.size(), like.stride())
+
+
+def _take(size: int) -> Any:
+    state = device()
+    stream = state.current
+    capture = stream.capture
+    memory = device_memory()
+    pool = capture.pool if capture is not None else 0
+    if state.captures and memory.allocator.would_reserve(size, pool, stream.number):
+        state.unsafe(allowed_to_owner=True)
+    try:
+        return memory.take(size, pool, stream.number)
+    except OutOfMemory:
+        raise torch.OutOfMemoryError(
+            f"CUDA out of memory. Tried to allocate {size / (1 << 20):.2f} MiB. GPU 0 has a total capacity of "
+            f"{DEVICE_BYTES / (1 << 30):.2f} GiB of which {memory.allocator.size - memory.allocator.reserved} "
+            "bytes are free."
+        ) from None
+
+
+def _take_pinned(size: int) -> Any:
+    device().unsafe(allowed_to_owner=True)
+    return pinned_memory().take(size, 0, 0)
+
+
+def adopt(value: torch.Tensor) -> torch.Tensor:
+    """The same values in the device's memory."""
+    if value.layout != torch.strided:
+        return _adopt_sparse(value)
+    if value.is_quantized:
+        errors.refuse("quantized tensors")
+    if value.is_conj() or value.is_neg():
+        value = value.resolve_conj().resolve_neg()
+    placed = place(value)
+    placed.copy_(value)
+    return placed
+
+
+def _adopt_sparse(value: torch.Tensor) -> torch.Tensor:
+    if value.layout == torch.sparse_coo:
+        inner = torch._sparse_coo_tensor_unsafe(
+            adopt(value._indices()), adopt(value._values()), value.size(), is_coalesced=value.is_coalesced()
+        )
+        return inner
+    if value.layout == torch.sparse_csr:
+        parts = (adopt(part) for part in (value.crow_indices(), value.col_indices(), value.values()))
+        return torch._sparse_csr_tensor_unsafe(*parts, value.size())
+    errors.refuse(f"tensors of layout {value.layout}")
+
+
+def spoil(tensor: torch.Tensor) -> None:
+    """Poison a tensor's memory: what a captured operation will hold until the first replay."""
+    if tensor.numel():
+        poison(tensor.data_ptr(), extent(tensor))
+
+
+def overwrite(tensor: torch.Tensor, value: int) -> None:
+    """Fill the tensor's memory with a byte."""
+    ctypes.memset(tensor.data_ptr(), value, extent(tensor))
+
+
+__all__ = [
+    "CPU", "CUDA", "META", "address_of", "adopt", "arena", "device_memory", "extent", "is_pinned", "is_virtual",
+    "overwrite", "ownerless", "pinned_memory", "place", "spoil",
+]  # fmt: skip
