@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from graphlint.sentinel.virtual import autocast
 from graphlint.sentinel.virtual.tape import flat_tensors
 from graphlint.sentinel.virtual.tensors import CPU, is_virtual, place
 from graphlint.sentinel.virtual.transfers import download, upload
@@ -25,6 +26,9 @@ _FACTORIES = {
     for name in """arange empty empty_strided eye full linspace logspace ones rand randint randn randperm range
     scalar_tensor tril_indices triu_indices zeros normal complex""".split()
 }
+
+
+_FLOAT32 = autocast.float32_functions()
 
 
 class Frame:
@@ -62,6 +66,12 @@ class CallMode(TorchFunctionMode):
     """Notes each call of this thread into torch, and answers those that torch would answer for a CPU."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if autocast.enabled() and function in _FLOAT32:
+            with torch.autocast("cuda", enabled=False):
+                return self._answer(function, *autocast.in_float32(args, kwargs or {}))
+        return self._answer(function, args, kwargs)
+
+    def _answer(self, function: Any, args: Any, kwargs: Any) -> Any:
         instead = INSTEAD.get(function)
         if instead is not None:
             return instead(function, args, kwargs or {})
@@ -148,9 +158,19 @@ def _one_hot(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return hot.scatter_(-1, indices.unsqueeze(-1), 1)
 
 
+def _tensor_split(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """The places to split at must lie on the host."""
+    places = args[1] if len(args) > 1 else kwargs.get("tensor_indices_or_sections")
+    if isinstance(places, torch.Tensor) and is_virtual(places):
+        raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0")
+    return function(*args, **kwargs)
+
+
 INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
     torch.tensor: _from_data,
     torch.as_tensor: _from_data,
     torch.asarray: _from_data,
     torch.nn.functional.one_hot: _one_hot,
+    torch.tensor_split: _tensor_split,
+    torch.Tensor.tensor_split: _tensor_split,
 }

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import torch
 
-from graphlint.sentinel.virtual import calls, custom, moves, namespace
+from graphlint.sentinel.virtual import accelerator, autocast, calls, compiling, custom, grouping, moves, namespace, storages
 from graphlint.sentinel.virtual.device import Device, active, use
 from graphlint.sentinel.virtual.modes import modes
 from graphlint.sentinel.virtual.patches import Patches
@@ -51,6 +51,12 @@ def install(patches: Patches) -> None:
     """Replace what has to be replaced; `patches` knows how to undo it."""
     namespace.install(patches)
     moves.install(patches)
+    storages.install(patches)
+    accelerator.install(patches)
+    autocast.install(patches)
+    patches.set(torch, "compile", compiling.compile_)
+    plain = torch._C._group_tensors_by_device_and_dtype
+    patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouping.by_device(plain))
     patches.set(threading.Thread, "run", _in_modes(threading.Thread.run))
     for module in (torch.autograd, torch.autograd.graph):
         patches.set(module, "_engine_run_backward", calls.engine_in_mode(module._engine_run_backward))

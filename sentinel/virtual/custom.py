@@ -21,6 +21,17 @@ def run(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return body(*args, **kwargs)
 
 
+def run_higher_order(operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Operators that take functions: a branch reads its condition on the host; others cannot be followed."""
+    from graphlint.sentinel.virtual.modes import modes
+
+    if operator is not torch.ops.higher_order.cond:
+        errors.refuse(f"the higher-order operator {operator}")
+    condition, if_true, if_false, operands = args
+    with modes():
+        return if_true(*operands) if condition else if_false(*operands)
+
+
 def _python_body(function: Any) -> Any:
     from torch._library.custom_ops import OPDEFS
 

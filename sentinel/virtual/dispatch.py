@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.sentinel.virtual import calls, custom, errors, libraries, refusals
+from graphlint.sentinel.virtual import calls, compiling, custom, errors, libraries, refusals
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.operations import Traits, aten, traits
 from graphlint.sentinel.virtual.recording import assemble, predict, record, record_draw
@@ -26,6 +26,8 @@ _READS_ON_HOST = {aten._local_scalar_dense.default}
 class DeviceMode(TorchDispatchMode):
     """Makes the operations of this thread go through `run`."""
 
+    supports_higher_order_operators = True
+
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # nothing of dynamo here: to be kept out of it would cost every operation a call
@@ -42,12 +44,13 @@ class DeviceMode(TorchDispatchMode):
 def run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """One operation."""
     if not isinstance(function, torch._ops.OpOverload):
-        return function(*args, **kwargs)
+        return custom.run_higher_order(function, args, kwargs)
     known = traits(function)
     tensors = flat_tensors(args)
     if kwargs:
         tensors += flat_tensors(kwargs)
     on_device = [tensor for tensor in tensors if is_virtual(tensor)]
+    compiling.check_overwritten(tensors)
     if not on_device:
         return _without_device_tensors(known, function, args, kwargs, tensors)
     if known.name in ("copy_", "_to_copy"):
@@ -67,6 +70,8 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
         return function(*args, **kwargs)
     if known.metadata:
         return _change_metadata(known, function, args, kwargs)
+    if known.name == "_pack_padded_sequence":
+        return _pack(function, args)
     stream = device().current
     if stream.capture is not None:
         refusals.check(known.name, function._overloadname, args, kwargs, stream.capture)
@@ -89,6 +94,16 @@ def _now(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any
     if isinstance(returned, torch.Tensor):
         return returned if is_virtual(returned) else adopt(returned)
     return map_tensors(_owned, returned)
+
+
+def _pack(function: Any, args: Any) -> Any:
+    """The sizes of the batches stay on the host, where the lengths are."""
+    data, lengths, batch_first = args
+    _, sizes = function(torch.zeros_like(data), lengths, batch_first)
+    if device().current.capture is None:
+        return adopt(function(data, lengths, batch_first)[0]), sizes
+    packed, _ = record(traits(function), function, args, {})
+    return packed, sizes
 
 
 def _owned(tensor: torch.Tensor) -> torch.Tensor:
@@ -142,7 +157,7 @@ def _check_devices(known: Traits, tensors: list[torch.Tensor], args: Any) -> Non
             continue
         if known.name in _TAKES_HOST_INDICES and tensor is not args[0]:
             continue
-        if known.custom or known.name in ("set_", "resize_as_"):
+        if known.custom or known.name in ("set_", "resize_as_", "_pack_padded_sequence", "_pad_packed_sequence"):
             continue
         if known.name == "cat":
             raise RuntimeError(

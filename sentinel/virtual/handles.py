@@ -54,6 +54,10 @@ class StreamBase:
         device().unsafe()
         return not stream.busy
 
+    def is_capturing(self) -> bool:
+        """Whether it is part of a capture."""
+        return _state(self).capture is not None
+
     def synchronize(self) -> None:
         """Wait for all its work."""
         device().wait_for(_state(self))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from graphlint.sentinel.virtual.capture import Capture
 from graphlint.sentinel.virtual.device import device
 
@@ -18,6 +20,8 @@ def need(name: str, args: Any, capture: Capture | None) -> None:
     """Make what the operation needs; raise as the library does when that happens in a capture."""
     if name in _BLAS:
         _have("cublas", capture, "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
+    elif name in ("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution"):
+        _have_convolution(args, capture)
     elif name in _FFT:
         shape = tuple(args[0].shape)
         _have(f"cufft {name} {shape} {args[1]}", capture, "cuFFT error: CUFFT_INTERNAL_ERROR")
@@ -30,6 +34,13 @@ def need(name: str, args: Any, capture: Capture | None) -> None:
             "operators with other supported backends. See "
             "https://pytorch.org/docs/stable/backends.html#torch.backends.cuda.preferred_linalg_library",
         )
+
+
+def _have_convolution(args: Any, capture: Capture | None) -> None:
+    if torch.backends.cudnn.benchmark:
+        what = f"cudnn benchmark {tuple(args[0].shape)} {tuple(args[1].shape)} {args[0].dtype}"
+        _have(what, capture, "FIND was unable to find an engine to execute this computation")
+    _have("cudnn", capture, "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED")
 
 
 def _have(what: str, capture: Capture | None, text: str) -> None:

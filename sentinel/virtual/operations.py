@@ -10,7 +10,15 @@ import torch
 aten = torch.ops.aten
 
 # Views by what they do, though their schemas do not say so.
-_SILENT_VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}
+_SILENT_VIEWS = {
+    aten._unsafe_view.default,
+    aten.lift_fresh.default,
+    aten._sparse_coo_tensor_with_dims_and_tensors.default,
+    aten._sparse_coo_tensor_unsafe.default,
+    aten._sparse_csr_tensor_unsafe.default,
+    aten._sparse_compressed_tensor_unsafe.default,
+    aten._validate_sparse_coo_tensor_args.default,
+}
 # They draw random numbers only when told to train, or with a probability.
 _SOMETIMES_RANDOM = {"native_dropout", "rrelu_with_noise", "rrelu_with_noise_"}
 

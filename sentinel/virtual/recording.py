@@ -82,11 +82,11 @@ def _poisoned(like: torch.Tensor) -> torch.Tensor:
 
 def predict(function: Any, args: Any, kwargs: Any) -> Any:
     """Tensors of the shapes that the operation returns, computed without its values."""
-    meta_args, meta_kwargs = map_tensors(_shape, args), map_tensors(_shape, kwargs)
-    if "device" in meta_kwargs:
-        meta_kwargs["device"] = META
-    meta_kwargs.pop("generator", None)
+    kwargs = {key: value for key, value in kwargs.items() if key != "generator"}
     try:
+        meta_args, meta_kwargs = map_tensors(_shape, args), map_tensors(_shape, kwargs)
+        if "device" in meta_kwargs:
+            meta_kwargs["device"] = META
         return function(*meta_args, **meta_kwargs)
     except (NotImplementedError, RuntimeError, TypeError):
         return function(*map_tensors(_blank, args), **map_tensors(_blank, kwargs))

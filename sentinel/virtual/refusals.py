@@ -24,7 +24,7 @@ WAITING = frozenset(
 )
 # They copy something of theirs from or to pageable memory: the call fails, the capture survives.
 _COPYING = frozenset(
-    """_linalg_svd linalg_matrix_exp _ctc_loss.Tensor _ctc_loss bincount segment_reduce _linalg_eigvals linalg_eig
+    """_linalg_svd linalg_matrix_exp _ctc_loss.Tensor _ctc_loss linalg_pinv bincount segment_reduce _linalg_eigvals linalg_eig
     """.split()
 )
 

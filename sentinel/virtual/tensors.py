@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -50,7 +51,7 @@ class Memory:
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """The same memory as `tensor`, held by nobody."""
-        offset = (tensor.data_ptr() - self.low) // tensor.element_size()
+        offset = (tensor.data_ptr() - self.low) // tensor.element_size() if tensor.numel() else 0
         kind = self._kinds.get(tensor.dtype)
         if kind is None:
             kind = self._kinds[tensor.dtype] = torch.empty(0, dtype=tensor.dtype).set_(self.whole)
@@ -128,6 +129,8 @@ def is_pinned(tensor: torch.Tensor) -> bool:
 def ownerless(tensor: torch.Tensor) -> torch.Tensor:
     """What a recorded step keeps of a tensor: an alias that does not hold it, or of host memory the tensor."""
     if is_virtual(tensor):
+        if tensor.layout != torch.strided:
+            return _rebuilt(tensor, device_memory().alias)
         return device_memory().alias(tensor)
     if is_pinned(tensor):
         return pinned_memory().alias(tensor)
@@ -179,7 +182,7 @@ def _take_pinned(size: int) -> Any:
 def adopt(value: torch.Tensor) -> torch.Tensor:
     """The same values in the device's memory."""
     if value.layout != torch.strided:
-        return _adopt_sparse(value)
+        return _rebuilt(value, adopt)
     if value.is_quantized:
         errors.refuse("quantized tensors")
     if value.is_conj() or value.is_neg():
@@ -189,15 +192,16 @@ def adopt(value: torch.Tensor) -> torch.Tensor:
     return placed
 
 
-def _adopt_sparse(value: torch.Tensor) -> torch.Tensor:
+def _rebuilt(value: torch.Tensor, part: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """A sparse tensor of other parts."""
     if value.layout == torch.sparse_coo:
-        inner = torch._sparse_coo_tensor_unsafe(
-            adopt(value._indices()), adopt(value._values()), value.size(), is_coalesced=value.is_coalesced()
+        parts = part(value._indices()), part(value._values())
+        return torch.sparse_coo_tensor(
+            *parts, value.size(), check_invariants=False, is_coalesced=value.is_coalesced()
         )
-        return inner
     if value.layout == torch.sparse_csr:
-        parts = (adopt(part) for part in (value.crow_indices(), value.col_indices(), value.values()))
-        return torch._sparse_csr_tensor_unsafe(*parts, value.size())
+        parts = part(value.crow_indices()), part(value.col_indices()), part(value.values())
+        return torch.sparse_csr_tensor(*parts, value.size(), check_invariants=False)
     errors.refuse(f"tensors of layout {value.layout}")
 
 

@@ -1,0 +1,65 @@
+"""`torch.autocast("cuda")`: torch casts by the key of the tensors, and here they have that of the CPU.
+
+So the CPU's autocast is switched along with the device's, with the device's type: its list of operations in lower
+precision is nearly the same, cache included. The device's list of operations kept in float32 is longer, and is
+applied to the program's calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from graphlint.sentinel.virtual.patches import Patches
+from graphlint.sentinel.virtual.tape import flat_tensors, map_tensors
+from graphlint.sentinel.virtual.tensors import is_virtual
+
+_IN_FLOAT32 = """acos asin atan2 cosh cumprod cumsum dist erfinv exp expm1 log log10 log1p log2 norm pow prod
+reciprocal rsqrt sinh sum tan cdist renorm logsumexp softmax log_softmax layer_norm group_norm instance_norm
+cosine_embedding_loss cosine_similarity poisson_nll_loss hinge_embedding_loss kl_div l1_loss mse_loss
+margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss nll_loss
+cross_entropy binary_cross_entropy_with_logits smooth_l1_loss huber_loss gaussian_nll_loss softplus softmin gelu_
+""".split()
+
+_LOW = (torch.float16, torch.bfloat16)
+
+
+def float32_functions() -> set[Any]:
+    """The functions and methods that the device computes in float32 under autocast."""
+    owners = (torch, torch.Tensor, F, torch._C._nn, torch.special)
+    found = (getattr(owner, name, None) for owner in owners for name in (*_IN_FLOAT32, "__pow__", "__rpow__"))
+    return {function for function in found if function is not None}
+
+
+def install(patches: Patches) -> None:
+    """Switch the CPU's autocast with the device's."""
+    patches.set(torch, "set_autocast_enabled", _mirrored(torch.set_autocast_enabled))
+    patches.set(torch, "set_autocast_dtype", _mirrored(torch.set_autocast_dtype))
+
+
+def _mirrored(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def both(*args: Any) -> Any:
+        if args and args[0] == "cuda":
+            plain("cpu", *args[1:])
+        return plain(*args)
+
+    return both
+
+
+def enabled() -> bool:
+    """Whether the program has switched the device's autocast on."""
+    return bool(torch.is_autocast_enabled("cuda"))
+
+
+def in_float32(args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments with the device's tensors of low precision widened."""
+    if not any(tensor.dtype in _LOW and is_virtual(tensor) for tensor in flat_tensors([args, kwargs])):
+        return args, kwargs
+    return map_tensors(_widen, args), map_tensors(_widen, kwargs)
+
+
+def _widen(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.dtype in _LOW and is_virtual(tensor) else tensor
