@@ -1,4 +1,23 @@
-"""The runtime half of graphlint: watches CUDA graphs while they run. Nothing of it is here yet.
+"""The runtime half of graphlint: watches CUDA graphs while they run.
 
-This package never imports libcst, and importing it never imports torch.
+So far it holds the virtual CUDA device on which such programs run without a GPU. This package never imports
+libcst, and importing it never imports torch.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.virtual import virtual_cuda
+
+__all__ = ["virtual_cuda"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the device, and torch with it, only when it is asked for."""
+    if name == "virtual_cuda":
+        from graphlint.sentinel.virtual import virtual_cuda
+
+        return virtual_cuda
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,18 +12,21 @@ import torch
 
 from graphlint.sentinel.virtual import accelerator, autocast, calls, compiling, custom, grouping, moves, namespace, storages
 from graphlint.sentinel.virtual.device import Device, active, use
-from graphlint.sentinel.virtual.modes import modes
+from graphlint.sentinel.virtual.dispatch import modes
 from graphlint.sentinel.virtual.patches import Patches
 
 WITH_GPU = "GRAPHLINT_VIRTUAL_BESIDE_GPU"
 
 
 @contextmanager
-def virtual_cuda(*, order: Literal["early", "late"] = "early", beside_gpu: bool = False) -> Iterator[Device]:
+def virtual_cuda(
+    *, order: Literal["early", "late"] = "early", poison: bool = True, beside_gpu: bool = False
+) -> Iterator[Device]:
     """Give the program a device called `cuda` that is made of ordinary memory.
 
     In `order="early"` each stream does its work when it is issued; in `"late"` when something waits for it, so
-    that work no edge orders happens the other way round. On a machine with a GPU it is refused unless asked for
+    that work no edge orders happens the other way round. Freed memory is poisoned, so that reading it never gives
+    the old values by luck as it may on a GPU; `poison=False` leaves it as it is. On a machine with a GPU it is refused unless asked for
     twice: by `beside_gpu=True` and by the environment variable GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested;
     the inner one is the outer one.
     """
@@ -34,7 +37,7 @@ def virtual_cuda(*, order: Literal["early", "late"] = "early", beside_gpu: bool 
         return
     _refuse_beside_gpu(beside_gpu)
     patches = Patches()
-    device = Device(late=order == "late")
+    device = Device(late=order == "late", poisons=poison)
     use(device)
     try:
         install(patches)
@@ -55,6 +58,7 @@ def install(patches: Patches) -> None:
     accelerator.install(patches)
     autocast.install(patches)
     patches.set(torch, "compile", compiling.compile_)
+    patches.set(torch.compiler, "cudagraph_mark_step_begin", lambda: None)
     plain = torch._C._group_tensors_by_device_and_dtype
     patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouping.by_device(plain))
     patches.set(threading.Thread, "run", _in_modes(threading.Thread.run))

@@ -15,7 +15,7 @@ def run(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     body = _python_body(function)
     if body is None:
         errors.refuse(f"the custom operator {function}: it has no Python implementation")
-    from graphlint.sentinel.virtual.modes import modes
+    from graphlint.sentinel.virtual.dispatch import modes
 
     with modes():
         return body(*args, **kwargs)
@@ -23,7 +23,7 @@ def run(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 def run_higher_order(operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Operators that take functions: a branch reads its condition on the host; others cannot be followed."""
-    from graphlint.sentinel.virtual.modes import modes
+    from graphlint.sentinel.virtual.dispatch import modes
 
     if operator is not torch.ops.higher_order.cond:
         errors.refuse(f"the higher-order operator {operator}")

@@ -18,8 +18,9 @@ _SIDE_STREAMS = 32  # torch hands out its pool of side streams in turn
 class Device:
     """Everything that a program can change about the device, apart from memory contents."""
 
-    def __init__(self, late: bool = False) -> None:
+    def __init__(self, late: bool = False, poisons: bool = True) -> None:
         self.late = late
+        self.poisons = poisons
         self.default_stream = Stream(0, late)
         self.streams: dict[int, Stream] = {0: self.default_stream}
         self.captures: list[Capture] = []

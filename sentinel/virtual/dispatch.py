@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -21,6 +23,13 @@ _TAKES_HOST_INDICES = {"index", "index_put", "index_put_", "_index_put_impl_", "
 # They take a number as a tensor of no dimension wherever it lies.
 _TAKES_HOST_NUMBERS = {"masked_fill", "masked_fill_", "fill_", "fill", "scatter", "where", "index_fill", "index_fill_"}
 _READS_ON_HOST = {aten._local_scalar_dense.default}
+
+
+@contextmanager
+def modes() -> Iterator[None]:
+    """Have this thread's calls and operations go to the device."""
+    with calls.CallMode(), DeviceMode():
+        yield
 
 
 class DeviceMode(TorchDispatchMode):
@@ -53,6 +62,9 @@ def run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     compiling.check_overwritten(tensors)
     if not on_device:
         return _without_device_tensors(known, function, args, kwargs, tensors)
+    if known.composite:
+        with modes():
+            return function.decompose(*args, **kwargs)
     if known.name in ("copy_", "_to_copy"):
         return _copy(known, function, args, kwargs)
     if len(on_device) < len(tensors):

@@ -69,6 +69,7 @@ def install(patches: Patches) -> None:
     patches.set(cuda, "_cached_device_count", 1)
     patches.set(cuda, "_exchange_device", lambda index: 0)
     patches.set(cuda, "_maybe_exchange_device", lambda index: 0)
+    patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
     patches.set(cuda.nvtx, "_nvtx", _Nvtx())
     patches.set(torch, "Generator", VirtualGenerator)
     patches.set(torch, "get_device_module", lambda device=None: torch.cuda)

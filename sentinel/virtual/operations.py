@@ -23,6 +23,10 @@ _SILENT_VIEWS = {
 _SOMETIMES_RANDOM = {"native_dropout", "rrelu_with_noise", "rrelu_with_noise_"}
 
 
+# Composite, and the same whether or not they are taken apart.
+_WHOLE = {"linear", "matmul"}
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     name: str
@@ -37,6 +41,7 @@ class Traits:
     takes_device: bool
     elementwise: bool
     custom: bool
+    composite: bool  # made of other operations, and in inference mode not yet taken apart
 
 
 _known: dict[Any, Traits] = {}
@@ -73,6 +78,7 @@ def _read(function: Any) -> Traits:
         takes_generator="generator" in names,
         takes_device="device" in names,
         elementwise=torch.Tag.pointwise in tags or name.startswith("_foreach_"),
+        composite=name not in _WHOLE and function._can_decompose(),
         custom=not schema.name.startswith(("aten::", "prim::", "prims::")),
     )
 

@@ -9,7 +9,7 @@ import torch
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.operations import Traits
 from graphlint.sentinel.virtual.rng import Philox, Seeded, mixed
-from graphlint.sentinel.virtual.tape import Operation, Step, Tensors, _store, flat_tensors, map_tensors
+from graphlint.sentinel.virtual.tape import Operation, Step, Tensors, map_tensors, slots, store
 from graphlint.sentinel.virtual.tensors import META, is_virtual, ownerless, place, spoil
 from graphlint.sentinel.virtual.transfers import issue
 
@@ -29,14 +29,14 @@ class Draw(Step):
         seed, start = self._base or self._philox.replaying
         returned = self._seeded(mixed(seed, start + self._offset), self._args)
         if self._results:
-            _store(returned, self._results)
+            store(returned, self._results)
 
 
 def record(traits: Traits, function: Any, args: Any, kwargs: Any) -> Any:
     """Issue the operation as a step; its results are memory that the step will fill."""
     fresh = _results(traits, function, args, kwargs)
     held_args, held_kwargs = map_tensors(ownerless, args), map_tensors(ownerless, kwargs)
-    results = [ownerless(tensor) for tensor in flat_tensors(fresh)]
+    results = _held(fresh)
     issue(Operation(function, held_args, held_kwargs, results if fresh is not None else None))
     return assemble(traits, function, args, kwargs, fresh)
 
@@ -47,9 +47,13 @@ def record_draw(
     """The same for an operation that draws random numbers."""
     fresh = _results(traits, function, args, kwargs)
     base = None if device().current.capture is not None else (philox.seed, 0)
-    results = [ownerless(tensor) for tensor in flat_tensors(fresh)]
+    results = _held(fresh)
     issue(Draw(seeded.holding(ownerless), map_tensors(ownerless, args), results, philox, offset, base))
     return assemble(traits, function, args, kwargs, fresh)
+
+
+def _held(fresh: Any) -> Tensors:
+    return [ownerless(slot) if slot is not None else None for slot in slots(fresh)] if fresh is not None else []
 
 
 def assemble(traits: Traits, function: Any, args: Any, kwargs: Any, fresh: Any) -> Any:

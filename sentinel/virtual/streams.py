@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.sentinel.virtual.tape import Step, quiet
+from graphlint.sentinel.virtual.tape import Call, Step, quiet
 
 if TYPE_CHECKING:
     from graphlint.sentinel.virtual.capture import Capture
@@ -51,6 +51,16 @@ class Stream:
                 step.run()
         finally:
             _local.running = before
+
+    def after(self, others: set[int], action: Callable[[], None]) -> None:
+        """Do something to memory once this stream, and the others that use it, have come to where they are."""
+        if not self._late:
+            action()
+            return
+        streams = [device_stream(number) for number in others]
+        for stream in streams:
+            self.submit(Wait(stream, stream.issued))
+        self.submit(Call(action))
 
     def land_later(self, write: Callable[[], None]) -> None:
         """A write to host memory that the host sees once it has synchronised."""
@@ -88,6 +98,13 @@ def running() -> Stream:
     """The stream whose step is running on this thread."""
     stream: Stream = _local.running
     return stream
+
+
+def device_stream(number: int) -> Stream:
+    """The stream of a number of the device in use."""
+    from graphlint.sentinel.virtual.device import device
+
+    return device().stream(number)
 
 
 class Wait(Step):

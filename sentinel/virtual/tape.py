@@ -14,7 +14,7 @@ import torch
 
 from graphlint.sentinel.virtual import errors
 
-Tensors = Sequence[torch.Tensor]
+Tensors = Sequence[Any]
 
 
 class Step:
@@ -55,16 +55,35 @@ class Operation(Step):
         except IndexError as error:  # a GPU notices an index out of range inside the kernel
             raise errors.cuda_error(errors.DEVICE_ASSERT) from error
         if self.results is not None:
-            _store(returned, self.results)
+            store(returned, self.results)
 
 
-def _store(returned: Any, results: Tensors) -> None:
+def store(returned: Any, results: Tensors) -> None:
+    """Copy what an operation returned into the memory that was given to it; what was written in place comes first."""
     if isinstance(returned, torch.Tensor):
         results[0].copy_(returned)
         return
-    fresh = list(flat_tensors(returned))
-    for result, value in zip(results, fresh[len(fresh) - len(results) :]):
+    values = slots(returned)
+    for result, value in zip(results, values[len(values) - len(results) :]):
+        if result is not None and value is not None:
+            _put(result, value)
+
+
+def _put(result: torch.Tensor, value: torch.Tensor) -> None:
+    if result.layout == torch.strided:
         result.copy_(value)
+        return
+    result._indices().copy_(value._indices())
+    result._values().copy_(value._values())
+
+
+def slots(value: Any) -> list[torch.Tensor | None]:
+    """The tensors of a result in order, with None where an optional one is absent."""
+    if value is None or isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [slot for item in value for slot in slots(item)]
+    return []
 
 
 def flat_tensors(value: Any) -> list[torch.Tensor]:

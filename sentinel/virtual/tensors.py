@@ -11,7 +11,7 @@ import torch
 from graphlint.sentinel.virtual import arena, errors
 from graphlint.sentinel.virtual.allocator import Allocator, OutOfMemory
 from graphlint.sentinel.virtual.arena import Arena, poison
-from graphlint.sentinel.virtual.device import device
+from graphlint.sentinel.virtual.device import active, device
 
 DEVICE_BYTES = 32 << 30
 PINNED_BYTES = 8 << 30
@@ -65,9 +65,11 @@ class DeviceMemory(Memory):
         block = self.allocator.blocks.get(address)
         if block is None or block.free:
             return
-        size = block.size
+        size, stream = block.size, block.key[1]
         self.allocator.release(address)
-        poison(address, size)
+        if active() and device().poisons:
+            device().stream(stream).after(block.users, lambda: poison(address, size))
+        block.users.clear()
 
 
 _device_memory: DeviceMemory | None = None
