@@ -2,8 +2,8 @@
 
 `virtual_cuda()` is the way in. Everything else is one thing to a module: `arena` and `allocator` are the
 device's memory, `streams`, `capture` and `tape` its order of work, `dispatch` and `calls` are where the
-program's operations arrive, `namespace` and `moves` what `torch.cuda` and tensors answer. docs/virtual-device.md
-tells what it does and does not do.
+program's operations arrive, `namespace` and `moves` what `torch.cuda` and tensors answer.
+docs/virtual-device.md tells what it does and does not do.
 """
 
 from __future__ import annotations

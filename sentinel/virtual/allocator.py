@@ -2,7 +2,8 @@
 
 It follows torch's own in what programs can notice: sizes are rounded to 512 bytes, small requests share 2 MiB
 segments and larger ones 20 MiB or a segment of their own, a freed block goes to the next request of the same
-pool and stream that it fits best, and a private pool keeps its segments. No torch in here: addresses are numbers.
+pool and stream that it fits best, and a private pool keeps its segments. No torch in here: addresses are
+numbers.
 """
 
 from __future__ import annotations

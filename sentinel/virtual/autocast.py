@@ -1,8 +1,8 @@
 """`torch.autocast("cuda")`: torch casts by the key of the tensors, and here they have that of the CPU.
 
-So the CPU's autocast is switched along with the device's, with the device's type: its list of operations in lower
-precision is nearly the same, cache included. The device's list of operations kept in float32 is longer, and is
-applied to the program's calls.
+So the CPU's autocast is switched along with the device's, with the device's type: its list of operations in
+lower precision is nearly the same, cache included. The device's list of operations kept in float32 is longer,
+and is applied to the program's calls.
 """
 
 from __future__ import annotations
@@ -17,12 +17,59 @@ from graphlint.sentinel.virtual.patches import Patches
 from graphlint.sentinel.virtual.tape import flat_tensors, map_tensors
 from graphlint.sentinel.virtual.tensors import is_virtual
 
-_IN_FLOAT32 = """acos asin atan2 cosh cumprod cumsum dist erfinv exp expm1 log log10 log1p log2 norm pow prod
-reciprocal rsqrt sinh sum tan cdist renorm logsumexp softmax log_softmax layer_norm group_norm instance_norm
-cosine_embedding_loss cosine_similarity poisson_nll_loss hinge_embedding_loss kl_div l1_loss mse_loss
-margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss nll_loss
-cross_entropy binary_cross_entropy_with_logits smooth_l1_loss huber_loss gaussian_nll_loss softplus softmin gelu_
-""".split()
+_IN_FLOAT32 = [
+    "acos",
+    "asin",
+    "atan2",
+    "cosh",
+    "cumprod",
+    "cumsum",
+    "dist",
+    "erfinv",
+    "exp",
+    "expm1",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "norm",
+    "pow",
+    "prod",
+    "reciprocal",
+    "rsqrt",
+    "sinh",
+    "sum",
+    "tan",
+    "cdist",
+    "renorm",
+    "logsumexp",
+    "softmax",
+    "log_softmax",
+    "layer_norm",
+    "group_norm",
+    "instance_norm",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "poisson_nll_loss",
+    "hinge_embedding_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "margin_ranking_loss",
+    "multilabel_margin_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "multi_margin_loss",
+    "nll_loss",
+    "cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "smooth_l1_loss",
+    "huber_loss",
+    "gaussian_nll_loss",
+    "softplus",
+    "softmin",
+    "gelu_",
+]
 
 _LOW = (torch.float16, torch.bfloat16)
 

@@ -1,8 +1,8 @@
 """Where the program's own calls arrive: which device it names, and what call an operation is part of.
 
 Below, in ATen, a factory that asks for the CPU may be the program's wish or a detail of a composite operation
-on tensors of the device, which are CPU tensors to torch. So the program's wish is read here, before torch sees
-it, and a factory that belongs to a call with tensors of the device makes its tensor there.
+on tensors of the device, which are CPU tensors to torch. So the program's wish is read here, before torch
+sees it, and a factory that belongs to a call with tensors of the device makes its tensor there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,27 @@ _local = threading.local()
 
 _FACTORIES = {
     getattr(torch, name)
-    for name in """arange empty empty_strided eye full linspace logspace ones rand randint randn randperm range
-    scalar_tensor tril_indices triu_indices zeros normal complex""".split()
+    for name in [
+        "arange",
+        "empty",
+        "empty_strided",
+        "eye",
+        "full",
+        "linspace",
+        "logspace",
+        "ones",
+        "rand",
+        "randint",
+        "randn",
+        "randperm",
+        "range",
+        "scalar_tensor",
+        "tril_indices",
+        "triu_indices",
+        "zeros",
+        "normal",
+        "complex",
+    ]
 }
 
 
@@ -42,7 +61,9 @@ class Frame:
 
     def involves_device(self) -> bool:
         if self.has_device_tensor is None:
-            self.has_device_tensor = any(is_virtual(tensor) for tensor in flat_tensors([self.args, self.kwargs]))
+            self.has_device_tensor = any(
+                is_virtual(tensor) for tensor in flat_tensors([self.args, self.kwargs])
+            )
         return self.has_device_tensor
 
 
@@ -76,10 +97,10 @@ class CallMode(TorchFunctionMode):
         if instead is not None:
             return instead(function, args, kwargs or {})
         if not kwargs:
-            return self._within(function, args, {}, "cpu" if function in _FACTORIES else None)
+            return within(function, args, {}, "cpu" if function in _FACTORIES else None)
         wanted = kwargs.get("device")
         if wanted is None and not kwargs.get("pin_memory"):
-            return self._within(function, args, kwargs, "cpu" if function in _FACTORIES else None)
+            return within(function, args, kwargs, "cpu" if function in _FACTORIES else None)
         return self._for_device(function, args, dict(kwargs))
 
     def _for_device(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -88,16 +109,18 @@ class CallMode(TorchFunctionMode):
         kind = device_type(wanted) if wanted is not None else "cpu"
         if kind in ("cuda", "cpu"):
             kwargs["device"] = CPU
-        made = self._within(function, args, kwargs, kind)
+        made = within(function, args, kwargs, kind)
         return pin(made) if pinned and kind == "cpu" and isinstance(made, torch.Tensor) else made
 
-    def _within(self, function: Any, args: Any, kwargs: Any, device: str | None) -> Any:
-        before = getattr(_local, "frame", None)
-        _local.frame = Frame(args, kwargs, device)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _local.frame = before
+
+def within(function: Any, args: Any, kwargs: Any, device: str | None = None) -> Any:
+    """Call torch, and let the factories below know what call they belong to."""
+    before = getattr(_local, "frame", None)
+    _local.frame = Frame(args, kwargs, device)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _local.frame = before
 
 
 def engine_in_mode(engine: Callable[..., Any]) -> Callable[..., Any]:
@@ -136,9 +159,13 @@ def _from_data(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     data = args[0] if args else kwargs.get("data")
     kind = device_type(wanted) if wanted is not None else None
     if isinstance(data, torch.Tensor) and is_virtual(data):
-        made = function(*args, **kwargs) if kind != "cpu" else function(download(data), *args[1:], **kwargs)
+        made = (
+            within(function, args, kwargs)
+            if kind != "cpu"
+            else within(function, (download(data), *args[1:]), kwargs)
+        )
     else:
-        made = function(*args, **kwargs)
+        made = within(function, args, kwargs)
         if kind == "cuda":
             made = upload(made)
         elif kind not in (None, "cpu"):
@@ -153,7 +180,7 @@ def _one_hot(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     indices = args[0]
     classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
     if not is_virtual(indices) or classes == -1:
-        return function(*args, **kwargs)
+        return within(function, args, kwargs)
     hot = torch.zeros(*indices.shape, classes, dtype=torch.int64, device="cuda")
     return hot.scatter_(-1, indices.unsqueeze(-1), 1)
 
@@ -162,8 +189,10 @@ def _tensor_split(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """The places to split at must lie on the host."""
     places = args[1] if len(args) > 1 else kwargs.get("tensor_indices_or_sections")
     if isinstance(places, torch.Tensor) and is_virtual(places):
-        raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0")
-    return function(*args, **kwargs)
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on cuda:0"
+        )
+    return within(function, args, kwargs)
 
 
 INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
@@ -171,6 +200,7 @@ INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
     torch.as_tensor: _from_data,
     torch.asarray: _from_data,
     torch.nn.functional.one_hot: _one_hot,
+    torch._C._nn._parse_to: within,
     torch.tensor_split: _tensor_split,
     torch.Tensor.tensor_split: _tensor_split,
 }

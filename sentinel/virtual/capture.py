@@ -1,4 +1,5 @@
-"""A capture while it is open: which streams are part of it, what they have recorded, whether it is still valid."""
+"""A capture while it is open: which streams are part of it, what they have recorded, whether it is still
+valid."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""`torch.compile`: the function runs uncompiled and says so once. What programs rely on besides speed is kept.
+"""`torch.compile`: the function runs uncompiled and says so once. What programs rely on besides speed is
+kept.
 
-Compiling inside a capture fails as it does with inductor, and `mode="reduce-overhead"` returns memory that the
-next run overwrites: reading an overwritten output raises what torch raises.
+Compiling inside a capture fails as it does with inductor, and `mode="reduce-overhead"` returns memory that
+the next run overwrites: reading an overwritten output raises what torch raises.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from graphlint.sentinel.virtual.tape import flat_tensors, map_tensors
 _SAID = "torch.compile: on the virtual CUDA device the function runs uncompiled"
 _OVERWRITTEN = (
     "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. To prevent "
-    "overwriting, clone the tensor outside of torch.compile() or call torch.compiler.cudagraph_mark_step_begin() "
-    "before each model invocation."
+    "overwriting, clone the tensor outside of torch.compile() or call "
+    "torch.compiler.cudagraph_mark_step_begin() before each model invocation."
 )
 
 
@@ -63,7 +64,7 @@ class Compiled:
         key = _signature(args, kwargs)
         if key not in self._seen:
             self._compile(key)
-        if not self._graphs or torch.is_grad_enabled() and _needs_grad(args, self._function):
+        if not self._graphs or (torch.is_grad_enabled() and _needs_grad(args, self._function)):
             return self._function(*args, **kwargs)
         return self._seen[key](self._function, args, kwargs)
 
@@ -101,6 +102,7 @@ class Overwriting:
         self._graph: Any = None
         self._inputs: list[torch.Tensor] = []
         self._outputs: Any = None
+        self._handed: list[weakref.ref[torch.Tensor]] = []
 
     def __call__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if device().current.capture is not None:
@@ -119,13 +121,16 @@ class Overwriting:
     def _record(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         statics = iter(self._inputs)
         self._inputs.extend(tensor.clone() for tensor in flat_tensors([args, kwargs]))
-        args, kwargs = map_tensors(lambda _: next(statics), args), map_tensors(lambda _: next(statics), kwargs)
+        args, kwargs = (
+            map_tensors(lambda _: next(statics), args),
+            map_tensors(lambda _: next(statics), kwargs),
+        )
         self._graph = torch.cuda.CUDAGraph()
         with torch.no_grad(), torch.cuda.graph(self._graph, stream=torch.cuda.Stream()):
             self._outputs = function(*args, **kwargs)
 
     def _handed_out(self) -> Any:
-        for reference in self._handed if hasattr(self, "_handed") else []:
+        for reference in self._handed:
             kept = reference()
             if kept is not None:
                 mark_overwritten(kept)

@@ -10,8 +10,18 @@ from typing import Any, Literal
 
 import torch
 
-from graphlint.sentinel.virtual import accelerator, autocast, calls, compiling, custom, grouping, moves, namespace, storages
-from graphlint.sentinel.virtual.device import Device, active, use
+from graphlint.sentinel.virtual import (
+    accelerator,
+    autocast,
+    calls,
+    compiling,
+    custom,
+    grouping,
+    moves,
+    namespace,
+    storages,
+)
+from graphlint.sentinel.virtual.device import Device, active, device, use
 from graphlint.sentinel.virtual.dispatch import modes
 from graphlint.sentinel.virtual.patches import Patches
 
@@ -24,26 +34,24 @@ def virtual_cuda(
 ) -> Iterator[Device]:
     """Give the program a device called `cuda` that is made of ordinary memory.
 
-    In `order="early"` each stream does its work when it is issued; in `"late"` when something waits for it, so
-    that work no edge orders happens the other way round. Freed memory is poisoned, so that reading it never gives
-    the old values by luck as it may on a GPU; `poison=False` leaves it as it is. On a machine with a GPU it is refused unless asked for
-    twice: by `beside_gpu=True` and by the environment variable GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested;
-    the inner one is the outer one.
+    In `order="early"` each stream does its work when it is issued; in `"late"` when something waits for it,
+    so that work no edge orders happens the other way round. Freed memory is poisoned, so that reading it
+    never gives the old values by luck as it may on a GPU; `poison=False` leaves it as it is. On a machine
+    with a GPU it is refused unless asked for twice: by `beside_gpu=True` and by the environment variable
+    GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested; the inner one is the outer one.
     """
     if active():
-        from graphlint.sentinel.virtual.device import device
-
         yield device()
         return
     _refuse_beside_gpu(beside_gpu)
     patches = Patches()
-    device = Device(late=order == "late", poisons=poison)
-    use(device)
+    new = Device(late=order == "late", poisons=poison)
+    use(new)
     try:
         install(patches)
         with modes():
-            yield device
-        for stream in list(device.streams.values()):
+            yield new
+        for stream in list(new.streams.values()):
             stream.finish()
     finally:
         patches.restore()
@@ -72,8 +80,8 @@ def _refuse_beside_gpu(asked: bool) -> None:
         return
     if not (asked and os.environ.get(WITH_GPU) == "1"):
         raise RuntimeError(
-            "there is a GPU on this machine: use it, or ask for the virtual device twice, with beside_gpu=True and "
-            f"{WITH_GPU}=1"
+            "there is a GPU on this machine: use it, or ask for the virtual device twice, with "
+            f"beside_gpu=True and {WITH_GPU}=1"
         )
 
 

@@ -21,7 +21,16 @@ from graphlint.sentinel.virtual.transfers import copy_into, download, upload
 # Their indices may lie on the host, as may the value of the last two.
 _TAKES_HOST_INDICES = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
 # They take a number as a tensor of no dimension wherever it lies.
-_TAKES_HOST_NUMBERS = {"masked_fill", "masked_fill_", "fill_", "fill", "scatter", "where", "index_fill", "index_fill_"}
+_TAKES_HOST_NUMBERS = {
+    "masked_fill",
+    "masked_fill_",
+    "fill_",
+    "fill",
+    "scatter",
+    "where",
+    "index_fill",
+    "index_fill_",
+}
 _READS_ON_HOST = {aten._local_scalar_dense.default}
 
 
@@ -87,6 +96,8 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
     stream = device().current
     if stream.capture is not None:
         refusals.check(known.name, function._overloadname, args, kwargs, stream.capture)
+    elif device().sync_debug and refusals.waits(known.name, function._overloadname, args, kwargs):
+        device().note_synchronisation()
     libraries.need(known.name, args, stream.capture)
     if function in _READS_ON_HOST or known.name in refusals.WAITING:
         device().wait_for(stream)
@@ -122,7 +133,9 @@ def _owned(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if is_virtual(tensor) else adopt(tensor)
 
 
-def _without_device_tensors(known: Traits, function: Any, args: Any, kwargs: dict[str, Any], tensors: Any) -> Any:
+def _without_device_tensors(
+    known: Traits, function: Any, args: Any, kwargs: dict[str, Any], tensors: Any
+) -> Any:
     wanted = kwargs.get("device")
     if wanted is not None and torch.device(wanted).type == "cuda":
         if known.name == "_to_copy":
@@ -157,7 +170,9 @@ def _copy(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> An
 
 
 def _moved(tensor: torch.Tensor, function: Any, kwargs: dict[str, Any]) -> Any:
-    rest = {key: value for key, value in kwargs.items() if key not in ("device", "non_blocking", "pin_memory")}
+    rest = {
+        key: value for key, value in kwargs.items() if key not in ("device", "non_blocking", "pin_memory")
+    }
     return run(function, (tensor,), rest) if any(value is not None for value in rest.values()) else tensor
 
 
@@ -169,12 +184,17 @@ def _check_devices(known: Traits, tensors: list[torch.Tensor], args: Any) -> Non
             continue
         if known.name in _TAKES_HOST_INDICES and tensor is not args[0]:
             continue
-        if known.custom or known.name in ("set_", "resize_as_", "_pack_padded_sequence", "_pad_packed_sequence"):
+        if known.custom or known.name in (
+            "set_",
+            "resize_as_",
+            "_pack_padded_sequence",
+            "_pad_packed_sequence",
+        ):
             continue
         if known.name == "cat":
             raise RuntimeError(
-                "Expected all tensors to be on the same device, but got tensors is on cpu, different from other "
-                "tensors on cuda:0 (when checking argument in method wrapper_CUDA_cat)"
+                "Expected all tensors to be on the same device, but got tensors is on cpu, different from "
+                "other tensors on cuda:0 (when checking argument in method wrapper_CUDA_cat)"
             )
         raise RuntimeError(errors.TWO_DEVICES)
 

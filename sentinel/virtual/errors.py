@@ -31,8 +31,8 @@ PAGEABLE = (
     "Please use tensor.pin_memory() or allocate the tensor with pin_memory=True."
 )
 REPLAY_IN_CAPTURE = (
-    "Cannot prepare for replay during capturing stage. during CUDA graph capture. If you need this call to be "
-    "captured, please file an issue. Current cudaStreamCaptureStatus: cudaStreamCaptureStatusActive"
+    "Cannot prepare for replay during capturing stage. during CUDA graph capture. If you need this call to "
+    "be captured, please file an issue. Current cudaStreamCaptureStatus: cudaStreamCaptureStatusActive"
 )
 DEFAULT_STREAM = (
     "CUDA graphs must be captured on a non-default stream. "
@@ -43,14 +43,12 @@ OWNS_GRAPH = (
 )
 NEVER_CAPTURED = "Called CUDAGraph::replay without a preceding successful capture."
 EMPTY_GRAPH = (
-    "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device or "
-    "stream."
+    "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device "
+    "or stream."
 )
 FOREIGN_GENERATOR = "Attempt to increase offset for a CUDA generator not in capture mode."
 STUCK_GENERATOR = "Offset increment outside graph capture encountered unexpectedly."
-TWO_DEVICES = (
-    "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
-)
+TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 SYNC_DEBUG = "called a synchronizing CUDA operation"
 
 AcceleratorError: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)

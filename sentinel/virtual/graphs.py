@@ -1,4 +1,5 @@
-"""The primitives under `torch.cuda.CUDAGraph`: open, close, run and drop a graph. The rest is torch's own code."""
+"""The primitives under `torch.cuda.CUDAGraph`: open, close, run and drop a graph. The rest is torch's own
+code."""
 
 from __future__ import annotations
 
@@ -39,10 +40,17 @@ class GraphBase:
     _draws: dict[Philox, int]
     _generators: list[VirtualGenerator]
     _pool: int | None
+    _keep: bool
 
     def __new__(cls, keep_graph: bool = False) -> Any:
         graph = object.__new__(cls)
-        graph._keep, graph._capture, graph._steps, graph._draws, graph._generators = keep_graph, None, None, {}, []
+        graph._keep, graph._capture, graph._steps, graph._draws, graph._generators = (
+            keep_graph,
+            None,
+            None,
+            {},
+            [],
+        )
         graph._pool, graph._instantiated = None, False
         return graph
 
@@ -121,7 +129,9 @@ class GraphBase:
         """Write the recorded steps, one a line."""
         steps = self._steps or []
         with open(debug_path, "w", encoding="utf-8") as file:
-            file.writelines(f"{at}: {getattr(step, 'function', type(step).__name__)}\n" for at, step in enumerate(steps))
+            file.writelines(
+                f"{at}: {getattr(step, 'function', type(step).__name__)}\n" for at, step in enumerate(steps)
+            )
 
     def raw_cuda_graph(self) -> int:
         errors.refuse("raw_cuda_graph(): there is no driver behind this graph")

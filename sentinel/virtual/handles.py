@@ -15,6 +15,9 @@ class StreamBase:
     """What torch's extension module calls `_CudaStreamBase`."""
 
     stream_id: int
+    device_index: int
+    device_type: int
+    device: Any
 
     def __new__(
         cls,
@@ -73,9 +76,14 @@ class EventBase:
     """What torch's extension module calls `_CudaEventBase`."""
 
     _event: streams.Event
+    device: Any
 
     def __new__(
-        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+        cls,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
     ) -> Any:
         event = object.__new__(cls)
         event._event = streams.Event(enable_timing, external)
@@ -150,4 +158,3 @@ def _state(handle: Any) -> streams.Stream:
     if not hasattr(handle, "stream_id"):
         raise TypeError(f"expected a torch.cuda.Stream, got {type(handle).__name__}")
     return device().stream(handle.stream_id)
-

@@ -10,16 +10,34 @@ from graphlint.sentinel.virtual.capture import Capture
 from graphlint.sentinel.virtual.device import device
 
 _BLAS = frozenset(
-    "mm bmm addmm addmv addbmm baddbmm mv dot vdot addr _addmm_activation linear matmul _int_mm _scaled_mm".split()
+    [
+        "mm",
+        "bmm",
+        "addmm",
+        "addmv",
+        "addbmm",
+        "baddbmm",
+        "mv",
+        "dot",
+        "vdot",
+        "addr",
+        "_addmm_activation",
+        "linear",
+        "matmul",
+        "_int_mm",
+        "_scaled_mm",
+    ]
 )
-_SOLVER = frozenset("linalg_qr _linalg_det _linalg_slogdet geqrf linalg_householder_product".split())
-_FFT = frozenset("_fft_r2c _fft_c2r _fft_c2c".split())
+_SOLVER = frozenset(["linalg_qr", "_linalg_det", "_linalg_slogdet", "geqrf", "linalg_householder_product"])
+_FFT = frozenset(["_fft_r2c", "_fft_c2r", "_fft_c2c"])
 
 
 def need(name: str, args: Any, capture: Capture | None) -> None:
     """Make what the operation needs; raise as the library does when that happens in a capture."""
     if name in _BLAS:
-        _have("cublas", capture, "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
+        _have(
+            "cublas", capture, "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"
+        )
     elif name in ("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution"):
         _have_convolution(args, capture)
     elif name in _FFT:
@@ -29,9 +47,9 @@ def need(name: str, args: Any, capture: Capture | None) -> None:
         _have(
             f"cusolver {args[0].dtype}",
             capture,
-            "cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnCreate(handle)`. If you keep "
-            "seeing this error, you may use `torch.backends.cuda.preferred_linalg_library()` to try linear algebra "
-            "operators with other supported backends. See "
+            "cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnCreate(handle)`. If you "
+            "keep seeing this error, you may use `torch.backends.cuda.preferred_linalg_library()` to try "
+            "linear algebra operators with other supported backends. See "
             "https://pytorch.org/docs/stable/backends.html#torch.backends.cuda.preferred_linalg_library",
         )
 

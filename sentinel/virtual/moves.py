@@ -20,12 +20,19 @@ Tensor = torch.Tensor
 _Base = torch._C.TensorBase
 _plain = {
     name: getattr(Tensor, name)
-    for name in (
-        "to", "numpy", "tolist", "__repr__", "new_tensor", "pin_memory", "is_pinned", "type", "__array__",
-        "__dlpack_device__", "get_device", "untyped_storage", "share_memory_", "record_stream", "__deepcopy__",
-        "__reduce_ex__",
-    )
-}  # fmt: skip
+    for name in [
+        "to",
+        "numpy",
+        "tolist",
+        "__repr__",
+        "new_tensor",
+        "type",
+        "__array__",
+        "__dlpack_device__",
+        "get_device",
+        "share_memory_",
+    ]
+}
 _getters = {name: vars(_Base)[name] for name in ("device", "is_cuda", "is_cpu")}
 
 
@@ -40,7 +47,9 @@ def install(patches: Patches) -> None:
         patches.set(Tensor, name, function)
 
 
-def _cuda(self: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+def _cuda(
+    self: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Any:
     moved = upload(self, non_blocking)
     return moved if memory_format is None else moved.contiguous(memory_format=memory_format)
 
@@ -95,8 +104,8 @@ def _numpy(self: torch.Tensor, *, force: bool = False) -> Any:
         return _plain["numpy"](self, force=force)
     if not force:
         raise TypeError(
-            "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-            "first."
+            "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+            "memory first."
         )
     return _plain["numpy"](download(self.detach()), force=True)
 
@@ -118,12 +127,13 @@ def _repr(self: torch.Tensor, *, tensor_contents: Any = None) -> str:
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
         host = self.detach().clone()
     shown = str(_plain["__repr__"](host, tensor_contents=tensor_contents))
-    suffix = ", device='cuda:0'"
+    body, at, dtype = shown[:-1].rpartition(", dtype=")
+    suffix = f", device='cuda:0'{at}{dtype}" if at else ", device='cuda:0'"
     if self.grad_fn is not None:
         suffix += f", grad_fn=<{type(self.grad_fn).__name__}>"
     elif self.requires_grad:
         suffix += ", requires_grad=True"
-    return f"{shown[:-1]}{suffix})"
+    return f"{body or shown[:-1]}{suffix})" if at else f"{shown[:-1]}{suffix})"
 
 
 def _new_tensor(self: torch.Tensor, data: Any, *, dtype: Any = None, device: Any = None, **rest: Any) -> Any:
@@ -140,8 +150,8 @@ def _pin_memory(self: torch.Tensor, device: Any = None) -> Any:
 
 def _type(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     if dtype is None:
-        plain = str(_plain["type"](self))
-        return plain.replace("torch.", "torch.cuda.", 1) if is_virtual(self) else plain
+        plain = str(_plain["type"](self)).replace("torch.cuda.", "torch.")
+        return plain.replace("torch.", "torch.cuda.") if is_virtual(self) else plain
     if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
         return _plain["type"](upload(self), dtype.replace("torch.cuda.", "torch."))
     return _plain["type"](self, dtype, non_blocking, **kwargs)

@@ -1,4 +1,5 @@
-"""The functions under `torch.cuda`: devices, current stream, synchronisation. `torch.cuda` itself is torch's own.
+"""The functions under `torch.cuda`: devices, current stream, synchronisation. `torch.cuda` itself is torch's
+own.
 
 On a CPU build of torch the extension module lacks these functions; here they are, with the names that
 `torch.cuda` calls. They are set while the device is in use and deleted afterwards.
@@ -78,7 +79,14 @@ def install(patches: Patches) -> None:
 
 def _fill(patches: Patches, base: Any, primitives: type) -> None:
     for name, value in vars(primitives).items():
-        if name not in ("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__qualname__"):
+        if name not in (
+            "__dict__",
+            "__weakref__",
+            "__doc__",
+            "__module__",
+            "__annotations__",
+            "__qualname__",
+        ):
             patches.set(base, name, value)
 
 

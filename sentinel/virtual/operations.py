@@ -61,7 +61,9 @@ def _read(function: Any) -> Traits:
     name = schema.name.removeprefix("aten::")
     names = {argument.name for argument in arguments}
     written = [
-        (at, argument) for at, argument in enumerate(arguments) if argument.alias_info and argument.alias_info.is_write
+        (at, argument)
+        for at, argument in enumerate(arguments)
+        if argument.alias_info and argument.alias_info.is_write
     ]
     has_tensor = any("Tensor" in str(argument.type) for argument in arguments)
     tags = set(function.tags)

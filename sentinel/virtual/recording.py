@@ -20,7 +20,13 @@ class Draw(Step):
     __slots__ = ("_args", "_base", "_offset", "_philox", "_results", "_seeded")
 
     def __init__(
-        self, seeded: Seeded, args: Any, results: Tensors, philox: Philox, offset: int, base: tuple[int, int] | None
+        self,
+        seeded: Seeded,
+        args: Any,
+        results: Tensors,
+        philox: Philox,
+        offset: int,
+        base: tuple[int, int] | None,
     ) -> None:
         self._seeded, self._args, self._results = seeded, args, results
         self._philox, self._offset, self._base = philox, offset, base
@@ -53,7 +59,9 @@ def record_draw(
 
 
 def _held(fresh: Any) -> Tensors:
-    return [ownerless(slot) if slot is not None else None for slot in slots(fresh)] if fresh is not None else []
+    return (
+        [ownerless(slot) if slot is not None else None for slot in slots(fresh)] if fresh is not None else []
+    )
 
 
 def assemble(traits: Traits, function: Any, args: Any, kwargs: Any, fresh: Any) -> Any:
@@ -86,7 +94,8 @@ def _poisoned(like: torch.Tensor) -> torch.Tensor:
 
 def predict(function: Any, args: Any, kwargs: Any) -> Any:
     """Tensors of the shapes that the operation returns, computed without its values."""
-    kwargs = {key: value for key, value in kwargs.items() if key != "generator"}
+    if "generator" in kwargs:
+        kwargs = kwargs | {"generator": None}
     try:
         meta_args, meta_kwargs = map_tensors(_shape, args), map_tensors(_shape, kwargs)
         if "device" in meta_kwargs:

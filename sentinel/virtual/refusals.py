@@ -17,19 +17,52 @@ from graphlint.sentinel.virtual.tensors import is_virtual
 
 # They need a number from the device and wait for the stream: the capture is lost.
 WAITING = frozenset(
-    """_local_scalar_dense nonzero nonzero_numpy equal is_nonzero masked_select _unique _unique2 unique_dim
-    unique_consecutive unique_dim_consecutive repeat_interleave.Tensor _linalg_check_errors linalg_lstsq
-    linalg_lu_factor to_sparse _to_sparse to_sparse_csr _to_sparse_csr to_sparse_csc _to_sparse_csc to_sparse_bsr
-    _to_sparse_bsr masked_fill.Tensor masked_fill_.Tensor allclose""".split()
+    [
+        "_local_scalar_dense",
+        "nonzero",
+        "nonzero_numpy",
+        "equal",
+        "is_nonzero",
+        "masked_select",
+        "_unique",
+        "_unique2",
+        "unique_dim",
+        "unique_consecutive",
+        "unique_dim_consecutive",
+        "repeat_interleave.Tensor",
+        "_linalg_check_errors",
+        "linalg_lstsq",
+        "linalg_lu_factor",
+        "to_sparse",
+        "_to_sparse",
+        "to_sparse_csr",
+        "_to_sparse_csr",
+        "to_sparse_csc",
+        "_to_sparse_csc",
+        "to_sparse_bsr",
+        "_to_sparse_bsr",
+        "masked_fill.Tensor",
+        "masked_fill_.Tensor",
+        "allclose",
+    ]
 )
 # They copy something of theirs from or to pageable memory: the call fails, the capture survives.
 _COPYING = frozenset(
-    """_linalg_svd linalg_matrix_exp _ctc_loss.Tensor _ctc_loss linalg_pinv bincount segment_reduce _linalg_eigvals linalg_eig
-    """.split()
+    [
+        "_linalg_svd",
+        "linalg_matrix_exp",
+        "_ctc_loss.Tensor",
+        "_ctc_loss",
+        "linalg_pinv",
+        "bincount",
+        "segment_reduce",
+        "_linalg_eigvals",
+        "linalg_eig",
+    ]
 )
 
 
-def check(name: str, overload: str, args: Any, kwargs: Any, capture: Capture) -> None:
+def check(name: str, overload: str, args: Any, kwargs: Any, capture: Any) -> None:
     """Raise what the device raises when this operation is captured; return if it may be."""
     if name in WAITING or f"{name}.{overload}" in WAITING:
         if not _spared(name, args, kwargs):
@@ -38,6 +71,24 @@ def check(name: str, overload: str, args: Any, kwargs: Any, capture: Capture) ->
         raise RuntimeError(errors.PAGEABLE)
     elif name in _BY_ARGUMENTS:
         _BY_ARGUMENTS[name](args, kwargs, capture)
+
+
+class _Probe:
+    """Stands for a capture where only the question is asked."""
+
+    invalid = False
+
+    def fail(self, text: str) -> RuntimeError:
+        return RuntimeError(text)
+
+
+def waits(name: str, overload: str, args: Any, kwargs: Any) -> bool:
+    """Whether the operation waits for the device in eager execution: what a capture refuses is what waits."""
+    try:
+        check(name, overload, args, kwargs, _Probe())
+    except RuntimeError:
+        return name not in ("_coalesce",)
+    return False
 
 
 def _spared(name: str, args: Any, kwargs: Any) -> bool:
@@ -83,8 +134,8 @@ def _coalesce(args: Any, kwargs: Any, capture: Capture) -> None:
 def _eigh(args: Any, kwargs: Any, capture: Capture) -> None:
     capture.invalid = True
     raise RuntimeError(
-        "cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnXsyevd( handle, params, jobz, "
-        "uplo, n, CUDA_R_32F, reinterpret_cast<void*>(A), lda, CUDA_R_32F, reinterpret_cast<void*>(W), "
+        "cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnXsyevd( handle, params, "
+        "jobz, uplo, n, CUDA_R_32F, reinterpret_cast<void*>(A), lda, CUDA_R_32F, reinterpret_cast<void*>(W), "
         "CUDA_R_32F, )`"
     )
 

@@ -61,7 +61,7 @@ def mixed(seed: int, offset: int) -> int:
     return value ^ (value >> 31)
 
 
-_plain_generator = torch.Generator
+_plain_generator: Any = torch.Generator
 _by_address: WeakValueDictionary[int, VirtualGenerator] = WeakValueDictionary()
 
 

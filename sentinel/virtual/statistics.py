@@ -48,7 +48,7 @@ def _statistics(allocator: Allocator) -> dict[str, Any]:
 
 def _snapshot(*_: Any) -> dict[str, Any]:
     allocator = _allocator()
-    segments = []
+    segments: list[dict[str, Any]] = []
     for address, (size, pool) in sorted(allocator.segments.items()):
         blocks = [block for block in allocator.blocks.values() if block.segment == address]
         live = sum(block.size for block in blocks if not block.free)

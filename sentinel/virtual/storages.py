@@ -20,7 +20,9 @@ _Base = torch._C.StorageBase
 def install(patches: Patches) -> None:
     """Replace them on `torch.UntypedStorage`."""
     plain_device = vars(_Base)["device"].__get__
-    plain = {name: getattr(Storage, name) for name in ("cpu", "cuda", "to", "clone", "resize_", "share_memory_")}
+    plain = {
+        name: getattr(Storage, name) for name in ("cpu", "cuda", "to", "clone", "resize_", "share_memory_")
+    }
 
     def cpu(self: Any) -> Any:
         return download(_bytes(self)).untyped_storage() if on_device(self) else plain["cpu"](self)
@@ -49,9 +51,7 @@ def install(patches: Patches) -> None:
             raise errors.cuda_error(errors.UNSUPPORTED)
         errors.refuse("memory shared between processes")
 
-    patches.set(
-        Storage, "device", property(lambda self: CUDA if on_device(self) else plain_device(self))
-    )
+    patches.set(Storage, "device", property(lambda self: CUDA if on_device(self) else plain_device(self)))
     patches.set(Storage, "is_cuda", property(on_device))
     for name, function in {"cpu": cpu, "cuda": cuda, "to": to, "clone": clone, "resize_": resize_}.items():
         patches.set(Storage, name, function)

@@ -4,7 +4,8 @@ In *early* order a step runs when it is issued. In *late* order it waits in its 
 demands it: a synchronisation, or another stream that waits for it and is itself demanded. Work that no edge
 orders therefore happens in the order of issue in the one and in the other order in the other.
 
-Copies from the device into pinned memory land late in either order: when the host synchronises with the stream.
+Copies from the device into pinned memory land late in either order: when the host synchronises with the
+stream.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Stream:
             _local.running = before
 
     def after(self, others: set[int], action: Callable[[], None]) -> None:
-        """Do something to memory once this stream, and the others that use it, have come to where they are."""
+        """Do something to memory once this stream, and the others that use it, have come to where they
+        are."""
         if not self._late:
             action()
             return

@@ -59,7 +59,8 @@ class Operation(Step):
 
 
 def store(returned: Any, results: Tensors) -> None:
-    """Copy what an operation returned into the memory that was given to it; what was written in place comes first."""
+    """Copy what an operation returned into the memory that was given to it; what was written in place comes
+    first."""
     if isinstance(returned, torch.Tensor):
         results[0].copy_(returned)
         return

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from graphlint.sentinel.virtual import arena, errors
+from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.allocator import Allocator, OutOfMemory
 from graphlint.sentinel.virtual.arena import Arena, poison
 from graphlint.sentinel.virtual.device import active, device
@@ -129,7 +128,8 @@ def is_pinned(tensor: torch.Tensor) -> bool:
 
 
 def ownerless(tensor: torch.Tensor) -> torch.Tensor:
-    """What a recorded step keeps of a tensor: an alias that does not hold it, or of host memory the tensor."""
+    """What a recorded step keeps of a tensor: an alias that does not hold it, or of host memory the
+    tensor."""
     if is_virtual(tensor):
         if tensor.layout != torch.strided:
             return _rebuilt(tensor, device_memory().alias)
@@ -153,7 +153,9 @@ def place(like: torch.Tensor, *, pinned: bool = False) -> torch.Tensor:
     buffer = _take_pinned(size) if pinned else _take(size)
     itemsize = like.element_size()
     if len(buffer) % itemsize:
-        flat = torch.empty(0, dtype=like.dtype).set_(torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage())
+        flat = torch.empty(0, dtype=like.dtype).set_(
+            torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
+        )
         return flat.as_strided(like.size(), like.stride())
     return torch.frombuffer(buffer, dtype=like.dtype).as_strided(like.size(), like.stride())
 
@@ -170,9 +172,9 @@ def _take(size: int) -> Any:
         return memory.take(size, pool, stream.number)
     except OutOfMemory:
         raise torch.OutOfMemoryError(
-            f"CUDA out of memory. Tried to allocate {size / (1 << 20):.2f} MiB. GPU 0 has a total capacity of "
-            f"{DEVICE_BYTES / (1 << 30):.2f} GiB of which {memory.allocator.size - memory.allocator.reserved} "
-            "bytes are free."
+            f"CUDA out of memory. Tried to allocate {size / (1 << 20):.2f} MiB. GPU 0 has a total capacity "
+            f"of {memory.allocator.size >> 20} MiB of which "
+            f"{(memory.allocator.size - memory.allocator.reserved) >> 20} MiB is free."
         ) from None
 
 
@@ -202,8 +204,8 @@ def _rebuilt(value: torch.Tensor, part: Callable[[torch.Tensor], torch.Tensor]) 
             *parts, value.size(), check_invariants=False, is_coalesced=value.is_coalesced()
         )
     if value.layout == torch.sparse_csr:
-        parts = part(value.crow_indices()), part(value.col_indices()), part(value.values())
-        return torch.sparse_csr_tensor(*parts, value.size(), check_invariants=False)
+        rows, columns, values = part(value.crow_indices()), part(value.col_indices()), part(value.values())
+        return torch.sparse_csr_tensor(rows, columns, values, value.size(), check_invariants=False)
     errors.refuse(f"tensors of layout {value.layout}")
 
 
@@ -211,14 +213,3 @@ def spoil(tensor: torch.Tensor) -> None:
     """Poison a tensor's memory: what a captured operation will hold until the first replay."""
     if tensor.numel():
         poison(tensor.data_ptr(), extent(tensor))
-
-
-def overwrite(tensor: torch.Tensor, value: int) -> None:
-    """Fill the tensor's memory with a byte."""
-    ctypes.memset(tensor.data_ptr(), value, extent(tensor))
-
-
-__all__ = [
-    "CPU", "CUDA", "META", "address_of", "adopt", "arena", "device_memory", "extent", "is_pinned", "is_virtual",
-    "overwrite", "ownerless", "pinned_memory", "place", "spoil",
-]  # fmt: skip

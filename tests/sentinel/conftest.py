@@ -1,0 +1,28 @@
+"""Torch is needed here and nowhere else: it is imported when a test asks for the device, not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def cuda() -> Iterator[Any]:
+    """The virtual device, in early order."""
+    pytest.importorskip("torch")
+    from graphlint.sentinel import virtual_cuda
+
+    with virtual_cuda() as device:
+        yield device
+
+
+@pytest.fixture
+def late_cuda() -> Iterator[Any]:
+    """The virtual device, in late order."""
+    pytest.importorskip("torch")
+    from graphlint.sentinel import virtual_cuda
+
+    with virtual_cuda(order="late") as device:
+        yield device

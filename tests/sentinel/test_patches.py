@@ -1,0 +1,68 @@
+"""Everything that is replaced is put back exactly, whatever happened in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+_ABSENT = object()
+
+
+def _targets() -> list[tuple[Any, str]]:
+    from graphlint.sentinel.virtual import context
+    from graphlint.sentinel.virtual.device import Device, use
+    from graphlint.sentinel.virtual.patches import Patches
+
+    patches = Patches()
+    use(Device())
+    try:
+        context.install(patches)
+        return list(patches)
+    finally:
+        patches.restore()
+        use(None)
+
+
+def _values(targets: list[tuple[Any, str]]) -> list[Any]:
+    return [vars(owner).get(name, _ABSENT) for owner, name in targets]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_every_patched_attribute_is_restored(fails: bool) -> None:
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import virtual_cuda
+
+    targets = _targets()
+    assert len(targets) > 100
+    before = _values(targets)
+    try:
+        with virtual_cuda():
+            assert any(now is not then for now, then in zip(_values(targets), before))
+            torch.ones(1, device="cuda")
+            if fails:
+                raise KeyError("the program's own")
+    except KeyError:
+        assert fails
+    after = _values(targets)
+    assert [t for t, a, b in zip(targets, after, before) if a is not b] == []
+    assert not torch.cuda.is_available()
+
+
+def test_tensors_made_outside_are_untouched() -> None:
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import virtual_cuda
+
+    outside = torch.arange(3.0)
+    with virtual_cuda():
+        assert outside.device.type == "cpu"
+        assert (outside + 1).device.type == "cpu"
+    assert outside.tolist() == [0, 1, 2]
+
+
+def test_importing_the_package_does_not_import_torch() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, graphlint.sentinel, graphlint.sentinel.virtual; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
