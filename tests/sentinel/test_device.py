@@ -255,7 +255,7 @@ def test_an_operator_without_one_is_refused_by_name(cuda: Any) -> None:
 
     library = torch.library.Library("graphlint_tests_native", "DEF")
     library.define("f(Tensor x) -> Tensor")
-    with pytest.raises(NotImplementedError, match="graphlint_tests_native.f"):
+    with pytest.raises(NotImplementedError, match=r"graphlint_tests_native.f"):
         torch.ops.graphlint_tests_native.f(torch.ones(1, device="cuda"))
 
 
