@@ -40,6 +40,7 @@ class Need:
     what: str
     known: bool = True
     confidence: Confidence = Confidence.LIKELY
+    library: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class MissingWarmup(Rule):
         on_device = _on_device(event.arguments)
         if need is None or on_device is False:
             return
+        on_device = on_device or not need.library
         if capture is None or capture.facts.get("warmed"):
             # What is declared to be captured, or graphed by `make_graphed_callables`, has run before, too.
             # Code that is not known may use any library.
@@ -83,7 +85,8 @@ class MissingWarmup(Rule):
         yield
 
     def _is_met(self, need: Need) -> bool:
-        return not need.keys.isdisjoint(self.met) or (need.known and "any library" in self.met)
+        by_others = need.known and need.library and "any library" in self.met
+        return by_others or not need.keys.isdisjoint(self.met)
 
     def at_end(self) -> Iterator[Report]:
         """What runs eagerly later may, for another caller, have run before: only the rest is reported."""
@@ -119,9 +122,18 @@ def _need_of(event: Called) -> Need | None:
         return _use_of(found) if found is not None else None
     if event.what == "compiled" and isinstance(target, Obj) and _in_first_run(event):
         return Need(frozenset({target.serial}), f"`{_text(event)}` has never been called", False)
+    if event.what in ("optimizer-step", "optimizer-state") and isinstance(target, Obj):
+        return _optimizer(target)
     if event.what == "opaque" and isinstance(target, Unknown):
         return _callable(event, target.serial)
     return None
+
+
+def _optimizer(target: Obj) -> Need | None:
+    """The first step makes the moments: recorded, they are made anew, as zeros, by every replay."""
+    if "?state" not in target.fields:
+        return None
+    return Need(frozenset({target.serial}), "the optimizer has never stepped", library=False)
 
 
 def _in_first_run(event: Called) -> bool:

@@ -40,9 +40,8 @@ class ReboundStaticInput(Rule):
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP_IGNORED)
             return
         if isinstance(event, Displaced):
-            message = (
-                f"`{event.name}` is bound to another tensor, but replays fill the one it named at capture"
-            )
+            now = "cleared" if event.cleared else "bound to another tensor"
+            message = f"`{event.name}` is {now}, but replays fill the tensor that it named at capture"
             chain = (event.captured.hop, event.written.hop, event.place.hop)
             yield Report(event.written, message, chain=chain, help=HELP)
             return

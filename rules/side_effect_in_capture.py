@@ -11,9 +11,11 @@ from graphlint.rules.rule import Report, Rule
 WHY = {
     "counter": "is moved on here once, at the capture, and replays do not repeat it",
     "setting": "is set here once, at the capture, and replays do not set it again",
+    "queue": "gets an entry here once, at the capture, and its older entries are those of every replay",
     "list": "gets an entry here once, at the capture, and replays add none",
 }
 HELP = "do it in the code that calls `replay`"
+HELP_QUEUE = "keep the entries in one tensor and move them on in place"
 
 
 class SideEffectInCapture(Rule):
@@ -26,8 +28,9 @@ class SideEffectInCapture(Rule):
     subscribes = (SideEffect,)
 
     def on(self, event: SideEffect) -> Iterator[Report]:
-        subject = "this list" if event.reason == "list" else f"`{event.name}`"
+        subject = "this list" if event.reason in ("list", "queue") else f"`{event.name}`"
         message = f"{subject} {WHY[event.reason]}"
         if event.read is not None:
             message += f" (it is read at {event.read.path}:{event.read.line})"
-        yield Report(event.place, message, Confidence.LIKELY, help=HELP)
+        help_ = HELP_QUEUE if event.reason == "queue" else HELP
+        yield Report(event.place, message, Confidence.LIKELY, help=help_)

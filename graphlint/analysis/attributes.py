@@ -92,6 +92,8 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
     if key not in m.memo:
         if owner.typed == "tensor" or library.is_tensor_method(name):
             m.memo[key] = External(f"Tensor.{name}", owner)
+        elif name == "shape":
+            m.memo[key] = _unknown_shape(owner)
         else:
             typed = GRAPH_CONTEXT if name == "graph" else ""
             reason = f"attribute `{name}` of {owner.reason or 'an unknown value'}"
@@ -99,6 +101,13 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
     value = m.memo[key]
     assert isinstance(value, Value)
     return value
+
+
+def _unknown_shape(owner: Unknown) -> Obj:
+    """Whatever has a shape, tensor or array, has host numbers in it."""
+    made = Obj("torch.Size")
+    made.serial = owner.serial
+    return made
 
 
 def _of_enum_member(m: Machine, owner: Const, value: classes.EnumMember, name: str, place: Place) -> Value:

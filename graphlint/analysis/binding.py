@@ -20,6 +20,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Unknown,
     Value,
+    as_integer,
     is_none,
     join,
 )
@@ -76,7 +77,7 @@ def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value,
     if isinstance(value, Unknown) and arg.annotation is not None:
         return hints.value_of(m, arg.annotation, function.module, value.change, place)
     if isinstance(value, Unknown) and numeric_uses.is_integer(function, arg.arg):
-        return Host("int", value.change, ("unknown", value.serial))
+        return as_integer(value)
     return value
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     carried,
+    counters,
     displaced,
     effects,
     ignored,
@@ -41,6 +42,7 @@ from graphlint.analysis.graphs import (
 from graphlint.analysis.values import (
     DRAWN,
     MODE,
+    Cell,
     Change,
     Const,
     Env,
@@ -59,6 +61,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
     now,
+    same,
     tensors_in,
 )
 
@@ -204,7 +207,6 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     assert capture.graph is not None
     graph = capture.graph
     m.heap.write(graph.fields, "record", capture)
-    m.heap.write(graph.fields, "reset", None)
     m.finished.append(capture)
     effects.remember(m, capture)
     if not capture.compiled:
@@ -378,8 +380,10 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
         if spot in reported:
             continue
         written = _written_cell(m, record, use)
-        if use.use == "flag":
+        if _is_flag(record, use):
             if written is None or change_of(written.value) is not Change.CHANGING:
+                written = _switched(m, record, use)
+            if written is None:
                 continue  # programs turn flags around their captures; what a call brings is another matter
         else:
             written = written or _advanced_cell(m, record, use) or displaced.number(m, record, use)
@@ -390,6 +394,26 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
             )
             event.written = written.place if written is not None else None
             m.emit(event)
+
+
+def _is_flag(record: Capture, use: HostUse) -> bool:
+    """Whether a test asks a flag, not a number that it compares."""
+    read = [part for cell in use.cells & record.host_reads.keys() for part in _values_at(record, cell)]
+    return use.use == "flag" or (use.use == "branch" and any(isinstance(value, bool) for value in read))
+
+
+def _values_at(record: Capture, cell: Cell) -> list[object]:
+    return [p.value for p in alternatives(record.host_reads[cell].value) if isinstance(p, Const)]
+
+
+def _switched(m: Machine, record: Capture, use: HostUse) -> Write | None:
+    """The write that switched a flag in a later step, under a test of what that step brought."""
+    for cell in use.cells & record.host_reads.keys():
+        for write in reversed(renewals.writes_since(m, record, cell)):
+            later = write.step > record.step and write.place.function != record.place.function
+            if write.brought and later and not same(write.value, use.value):
+                return write
+    return None
 
 
 def _spot(use: HostUse) -> tuple[str, int, int]:
@@ -439,10 +463,11 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
             or not _is_number(now)
             or not _is_number(read.value)
             or not is_other_number(read.value, now)
-            or (isinstance(use.value, Const) and use.use == "branch" and not _is_measured(read.value, now))
         ):
             continue
         writes = [w for w in renewals.writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
+        if isinstance(use.value, Const) and use.use == "branch" and not _is_measured(read.value, now):
+            writes = writes if counters.will_answer_otherwise(use, read, cell, writes) else []
         if isinstance(read.owner, Env):
             writes = [w for w in writes if _is_of_this_graph(record, w)]
         writes = [] if displaced.names_each_turn(m, record, cell) else writes

@@ -382,6 +382,19 @@ def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     return None
 
 
+def undecided(m: Machine) -> tuple[Condition, ...]:
+    """The undecided tests on the way here, outermost first."""
+    if not m.heap.journals:
+        return ()
+    return tuple(c for frame in m.frames for c in frame.conditions if not c.decided)
+
+
+def fields_of(m: Machine, node: ast.expr, frame: Frame) -> Fields | None:
+    """The fields of the object that an attribute path names, without events."""
+    owner = quiet(m, node, frame)
+    return owner.fields if isinstance(owner, Obj) else None
+
+
 def _is_configuration(value: Value) -> bool:
     """Whether a test is of host values that were set once: which of them is captured does not matter."""
     return all(isinstance(part, (Host, Const)) for part in alternatives(value))

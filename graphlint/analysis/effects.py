@@ -75,7 +75,33 @@ def note_append(m: Machine, owner: Sequence_, place: Place) -> None:
     """Captured code is about to add to a list that it did not make."""
     capture = m.capture
     if capture is not None and owner.serial < capture.facts.get("born", 0):
-        capture.appended.setdefault((id(owner.fields), ITEMS), bool(owner.elements()))
+        cell = (id(owner.fields), ITEMS)
+        capture.appended.setdefault(cell, bool(owner.elements()))
+        if cell in capture.facts.get("taken", ()):
+            _tell_queue(m, capture, cell, place)
+        capture.facts.setdefault("added", {}).setdefault(cell, place)
+
+
+def take(m: Machine, owner: Sequence_) -> None:
+    """Captured code uses what was in a list before: where it also adds to it, each run would find more."""
+    capture = m.capture
+    if capture is None or owner.serial >= capture.facts.get("born", 0) or not _holds_older(capture, owner):
+        return
+    cell = (id(owner.fields), ITEMS)
+    capture.facts.setdefault("taken", set()).add(cell)
+    if capture.appended.get(cell):
+        _tell_queue(m, capture, cell, capture.facts["added"][cell])
+
+
+def _holds_older(capture: Capture, owner: Sequence_) -> bool:
+    return any(t.storage.graph is not capture.graph for part in owner.elements() for t in tensors_in(part, 1))
+
+
+def _tell_queue(m: Machine, capture: Capture, cell: Cell, place: Place) -> None:
+    told = capture.facts.setdefault("queues", set())
+    if cell not in told:
+        told.add(cell)
+        m.emit(SideEffect(place=place, capture=capture, name="list", read=None, reason="queue"))
 
 
 def read(m: Machine, fields: Fields, key: Any, value: Value, place: Place, name: str) -> None:

@@ -158,11 +158,15 @@ class Called(Event):
 
 @dataclass(slots=True, kw_only=True)
 class Displaced(Event):
-    """A cell that captured code fills names something else when eager code reads it after a replay."""
+    """A cell that captured code fills names something else when eager code reads it after a replay.
+
+    `cleared` tells that it is None.
+    """
 
     name: str
     captured: Place
     written: Place
+    cleared: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphlint.analysis.certainty import Certainty
-from graphlint.analysis.frames import Loop, Place
+from graphlint.analysis.frames import Condition, Loop, Place
 from graphlint.analysis.values import (
     MODE,
     MOVED,
     Cell,
+    Change,
     Const,
     Env,
     Fields,
@@ -23,6 +24,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    change_of,
     identity_of,
     is_none,
     join_all,
@@ -71,6 +73,13 @@ class Write:
     filling: bool = False  # under a test that found the cell empty
     times: int | None = 1  # how often the loops of captured code repeat it
     loops: frozenset[int] = frozenset()  # the loops around it, where that matters
+    step: int = 0
+    under: tuple[Condition, ...] = ()  # the undecided tests that led to it
+
+    @property
+    def brought(self) -> bool:
+        """Whether a test of what differs from call to call led to it: `if epoch == last`."""
+        return any(change_of(condition.value) is Change.CHANGING for condition in self.under)
 
 
 @dataclass(slots=True)

@@ -191,6 +191,8 @@ def _object_item(m: Machine, owner: Obj, index: Value, node: ast.AST, frame: Fra
         held = owner.fields.get("elements")
         if isinstance(held, (Sequence_, Mapping)):
             return get_item(m, held, index, node, frame)
+        if owner.cls == "torch.Size" and isinstance(index, SliceValue):
+            return _part_of_size(m, owner, index)
         if owner.cls == "torch.Size":
             return size_of(owner, index)
         if owner.cls == "triton.kernel":
@@ -213,6 +215,15 @@ def tuple_of(owner: Obj) -> Sequence_ | None:
 def size_of(owner: Obj, index: Value) -> Host:
     """One number of a `torch.Size`."""
     return Host("int", Change.SHAPE, ("size", owner.serial, identity_of(index)))
+
+
+def _part_of_size(m: Machine, owner: Obj, index: SliceValue) -> Obj:
+    """`x.shape[-2:]`: the same part of the same shape is one value."""
+    key = ("size", owner.serial, *map(identity_of, index.bounds))
+    made = m.memo.get(key)
+    if not isinstance(made, Obj):
+        made = m.memo[key] = Obj("torch.Size", owner.site)
+    return made
 
 
 # tensors

@@ -25,6 +25,7 @@ from graphlint.analysis.libraries import (
     nn,
     objects,
     optim,
+    process_groups,
     queues,
     random_state,
     schedules,
@@ -73,6 +74,7 @@ __all__ = [
     "nn",
     "objects",
     "optim",
+    "process_groups",
     "queues",
     "random_state",
     "schedules",
@@ -134,6 +136,8 @@ def call_external(m: Machine, function: External, arguments: Arguments, place: P
         return Const(role.assumed)
     name = function.name if function.name in MODELS else operations.canonical(function.name)
     call = Call(m, name, function.owner, arguments, place, frame, function.name)
+    if name.startswith("torch.distributed."):
+        process_groups.note_collective(m, place)
     if m.effects and not m.captures:
         for value in arguments.all():
             effects.read_list(m, value)
@@ -292,6 +296,8 @@ def wrote_field(m: Machine, owner: Obj, name: str, value: Value, place: Place) -
     """A field of an object was assigned: modules register children and parameters by it."""
     if isinstance(value, Tensor) and value.parameter:
         value.storage.owner = value.storage.owner or "parameter"
+    if name == "forward" and "?forward" in owner.fields:
+        m.heap.write(owner.fields, "?forward", value)  # what has been put in its place is called no longer
 
 
 def wrote_external(m: Machine, owner: External, name: str, value: Value, place: Place) -> None:

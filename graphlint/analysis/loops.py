@@ -53,6 +53,7 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
     if isinstance(value, Sequence_):
         if m.captures:
             indexing.note_items_read(m, value)
+            effects.take(m, value)
         if value.serial in m.sequence_cells and m.captures:
             items = tuple(effects.tainted_element(m, value, item) for item in value.items)
             return items, effects.tainted_element(m, value, value.rest) if value.rest is not None else None
@@ -133,8 +134,11 @@ def _announce(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: 
     m.emit(LoopStarted(place=frame.place(node), iterable=iterable, data=node))
 
 
-def _iterations(m: Machine, iterable: Value) -> list[Value]:
-    """The element of each iteration that will be run; empty when the loop certainly does not run."""
+def _iterations(m: Machine, iterable: Value, *, each: bool = False) -> list[Value]:
+    """The element of each iteration that will be run; empty when the loop certainly does not run.
+
+    With `each` also in captured code every element counts: what is made of them is a value.
+    """
     effects.read_list(m, iterable)
     known, rest = elements_of(m, iterable)
     if known and (len(known) <= UNROLLED or _are_modules(iterable)):
@@ -148,7 +152,7 @@ def _iterations(m: Machine, iterable: Value) -> list[Value]:
         chosen += [_renewed(part, changes) for part in _one_by_one(rest)]
         if not m.captures and len(chosen) < 2:
             chosen.append(_renewed(rest, changes))
-    if m.captures and len(chosen) > 1:
+    if m.captures and len(chosen) > 1 and not (each and rest is None):
         chosen = _distinct(chosen)
     return chosen
 
@@ -360,7 +364,7 @@ def _generate(
     iterable = source if source is not None else expressions.evaluate(m, part.iter, frame)
     _, rest = elements_of(m, iterable)
     open_ended = rest is not None
-    for value in _iterations(m, iterable):
+    for value in _iterations(m, iterable, each=True):
         statements.assign(m, part.target, value, frame, part.target)
         verdicts = [_filter(m, test, frame) for test in part.ifs]
         if False in verdicts:

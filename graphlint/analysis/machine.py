@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import carried, conditions, effects, orphans, outputs, roots, streams, swaps
+from graphlint.analysis import carried, conditions, effects, once, orphans, outputs, roots, streams, swaps
 from graphlint.analysis.budgets import Budget, Exhausted
 from graphlint.analysis.events import Displaced, Event
-from graphlint.analysis.frames import Frame, Loop, Place
+from graphlint.analysis.frames import Condition, Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
 from graphlint.analysis.parallel import ThreadRun, note_cuda_call
@@ -37,7 +37,9 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     cells_of,
+    is_none,
     tensors_in,
+    with_cell,
 )
 from graphlint.finding import Hop
 
@@ -59,6 +61,7 @@ class Machine:
     MAX_DEPTH = 48
     VISITS = 6
     RECURSION = 6
+    MOST_WRITES = 24  # of one cell are remembered
 
     def __init__(
         self, project: Project, config: Config, listener: Callable[[Event], None], steps: int
@@ -109,10 +112,14 @@ class Machine:
         self.updating = False
         self.warming: list[ast.AST] = []
         self.replays = 0
+        self.trains = False  # whether the program has run a backward pass
+        self.resets: list[Condition] = []  # undecided tests under which a graph was let go
+        self.arms: set[tuple[int, bool]] = set()  # of which `if`, by its identity, which arm has run
+        self.captured_under: set[tuple[int, bool]] = set()  # ... and has captured
+        self.left_under: dict[tuple[int, bool], int] = {}  # ... has left, and after how many captures
         self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
         self.script = False
-        self.trains = False  # whether a backward pass has been run
         self.open_defaults = False  # whether flags of the root's parameters may differ from their defaults
         self.clock = 0
         self.steps = 0
@@ -217,6 +224,7 @@ class Machine:
         if self.captures and place is not None:
             self.captures[-1].before.setdefault((id(fields), key), fields.get(key))
         old = fields.get(key) if self.finished and not local else None
+        once.note_reset(self, fields.get(key), value)
         self.heap.write(fields, key, value)
         if old is not None and place is not None:
             orphans.note_replaced(self, fields, key, old, value, place)
@@ -240,6 +248,7 @@ class Machine:
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
         )
         record.filling = conditional and conditions.finds_empty(self, fields, key)
+        record.step, record.under = self.step, conditions.undecided(self)
         filled = self.filled.get(cell) or self.effects.get(cell)
         if filled is not None and filled.graph is not None:
             record.stamp = filled.graph.fields.get("stamp", 0)
@@ -247,7 +256,7 @@ class Machine:
         if history is None:
             self.kept_alive.append(fields)
             self.writes[cell] = [record]
-        elif len(history) < 24:
+        elif len(history) < self.MOST_WRITES:
             history.append(record)
         if self.captures:
             record.times = swaps.times(self)
@@ -262,13 +271,16 @@ class Machine:
             return
         own = capture.written[(id(fields), key)]
         graph = capture.graph
-        if any(t.storage.graph is graph for t in tensors_in(value, 1)) or not list(tensors_in(value, 1)):
+        held = list(tensors_in(value, 1))
+        if any(t.storage.graph is graph for t in held) or not (held or is_none(value)):
             return
         writes = [w for w in self.writes.get((id(fields), key), ()) if w.clock >= capture.clock]
         last = writes[-1] if writes else None
         if last is not None and not last.capturing and last.place.key != own.place.key:
             if last.stamp < graph.fields["stamp"]:
-                self.emit(Displaced(place=place, name=name, captured=own.place, written=last.place))
+                event = Displaced(place=place, name=name, captured=own.place, written=last.place)
+                event.cleared = is_none(value)
+                self.emit(event)
 
     def note_read(
         self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
@@ -290,12 +302,7 @@ class Machine:
     ) -> Value:
         """A host value that captured code reads from a cell remembers the cell."""
         capture = self.capture
-        numbers = isinstance(value, Union) and all(isinstance(p, (Const, Host)) for p in value.values)
-        if (
-            capture is None
-            or capture.compiled
-            or not (numbers or isinstance(value, (Const, Host, Sequence_)))
-        ):
+        if capture is None or capture.compiled or not _is_host(value):
             return value
         cell = (id(fields), key)
         if isinstance(value, Sequence_) and not effects.taint_elements(self, value, cell):
@@ -303,9 +310,7 @@ class Machine:
         if cell not in capture.host_reads:
             self.kept_alive.append(fields)
             capture.host_reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
-        if isinstance(value, Union):
-            return Union(tuple(_with_cell(part, cell) for part in value.values), value.chosen_by)
-        return _with_cell(value, cell)
+        return with_cell(value, cell)
 
     def note_made(self, value: Obj | Mapping) -> None:
         """Remember that captured code made an object or a dict: what it keeps there is its own."""
@@ -432,17 +437,15 @@ class Machine:
         return env
 
 
-def _with_cell(value: Value, cell: Cell) -> Value:
-    """A host number that remembers one more cell that it was read from."""
-    if isinstance(value, Const):
-        return Const(value.value, value.cells | {cell})
-    if isinstance(value, Host):
-        return Host(value.kind, value.change, value.symbol, value.cells | {cell})
-    return value
-
-
 def _deaf(event: Event) -> None:
     """Listens to what happens in compiled code."""
+
+
+def _is_host(value: Value) -> bool:
+    """Whether a value is a number, text or list, whichever of its alternatives it is."""
+    if isinstance(value, Union):
+        return all(isinstance(part, (Const, Host)) for part in value.values)
+    return isinstance(value, (Const, Host, Sequence_))
 
 
 def _may_hold(value: Value) -> bool:

@@ -57,6 +57,7 @@ def renewal(record: Capture, among: Sequence[Obj]) -> Capture | None:
 def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
     """The writes to a cell after a capture ended, outside any capture, that did not come with its renewal."""
     writes = [w for w in m.writes.get(cell, ()) if w.clock >= record.clock and not w.capturing]
+    writes = [w for w in writes if not any(condition in m.resets for condition in w.under)]
     renewed = record.renewed
     if renewed is None:
         return writes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
@@ -18,6 +19,7 @@ from graphlint.analysis import (
     loops,
     matching,
     names,
+    once,
     outputs,
     refills,
     roots,
@@ -183,7 +185,10 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
     uses = len(m.capture.host_uses) if m.capture is not None else 0
     value = expressions.evaluate(m, node.test, frame)
     truth = conditions.test(m, value, node.test, frame, "if")
+    if truth is None:
+        truth = once.settled(m, node, value, frame)
     if truth is not None:
+        m.arms.add((id(node), truth))
         arm = node.body if truth else node.orelse
         _run_under(m, node.test, value, truth, True, arm, frame)
         return
@@ -195,7 +200,8 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
             guard.arm_ended(polarity, frame)
 
     watch = idle_branches.watch(m, frame, uses)
-    wrote = fork(m, frame, [lambda: run(True), lambda: run(False)], lambda: refills.watch(m, node.test))
+    arms = [once.noting(m, node, answer, frame, partial(run, answer)) for answer in (True, False)]
+    wrote = fork(m, frame, arms, lambda: refills.watch(m, node.test))
     if guard is not None:
         guard.settle(m)
     if watch is not None:

@@ -448,6 +448,11 @@ TRUE = Const(True)
 FALSE = Const(False)
 
 
+def as_integer(value: Unknown) -> Host:
+    """An unknown value that is used as a size: the same unknown value is the same number."""
+    return Host("int", value.change, ("unknown", value.serial))
+
+
 def is_none(value: Value | None) -> bool:
     """Whether a value is certainly None; an argument or field that is not there counts as None."""
     return value is None or (isinstance(value, Const) and value.value is None)
@@ -551,6 +556,17 @@ def cells_of(value: Value) -> frozenset[Cell]:
     if not isinstance(value, (Union, Sequence_)):
         return NO_CELLS
     return frozenset().union(*(part.cells for part in host_parts(value) if isinstance(part, (Const, Host))))
+
+
+def with_cell(value: Value, cell: Cell) -> Value:
+    """A host value that remembers one more place that it was read from."""
+    if isinstance(value, Const):
+        return Const(value.value, value.cells | {cell})
+    if isinstance(value, Host):
+        return Host(value.kind, value.change, value.symbol, value.cells | {cell})
+    if isinstance(value, Union):
+        return Union(tuple(with_cell(part, cell) for part in value.values), value.chosen_by)
+    return value
 
 
 def change_of(value: Value) -> Change:

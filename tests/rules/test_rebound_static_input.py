@@ -158,3 +158,48 @@ def test_across_files(shows: Shows) -> None:
 def test_suppressed() -> None:
     statement = "self.tokens = tokens.cuda()  # graphlint: ignore[CG101] -- recaptured by the caller"
     check_marked_rules(RUNNER.format(statement=statement, mark="ok: CG101"))
+
+
+CLEARED = """\
+import torch
+
+
+class Layer:
+    def __init__(self):
+        self.peak = None
+
+    def run(self, x):
+        self.peak = x.amax()
+        return x * 2
+
+
+class Session:
+    def __init__(self):
+        self.layer = Layer()
+        self.x = torch.zeros(4, device="cuda")
+        self.layer.run(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.layer.run(self.x)
+
+    def step(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        if self.layer.peak is not None:
+            print(self.layer.peak.item())
+        {after}
+
+
+def main(loader):
+    session = Session()
+    for x in loader:
+        session.step(x)
+"""
+
+
+def test_a_field_that_replays_fill_is_cleared() -> None:
+    check_marked_rules(CLEARED.format(after="self.layer.peak = None  # expect: CG101"))
+
+
+def test_a_field_that_replays_fill_is_zeroed() -> None:
+    check_marked_rules(CLEARED.format(after="self.layer.peak.zero_()  # ok: CG101"))

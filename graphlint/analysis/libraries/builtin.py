@@ -195,6 +195,8 @@ def _sequence(call: Call) -> Value:
         return Sequence_((), kind, site=call.place)
     for part in alternatives(value):
         if isinstance(part, Obj) and part.cls == "torch.Size":
+            if kind == "tuple":
+                return part
             return Sequence_((), kind, Host("int", Change.SHAPE), Change.SHAPE)
     known, rest = loops.elements_of(call.m, value)
     made = Sequence_(known, kind, rest, change_of(value), call.place)

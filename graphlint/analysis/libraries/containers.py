@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphlint.analysis import (
     conditions,
+    effects,
     expressions,
     indexing,
     lazies,
@@ -66,6 +67,8 @@ def _pop(call: Call) -> Value:
     if not isinstance(owner, Sequence_):
         return Unknown("pop")
     if owner.items and owner.rest is None:
+        if call.name.endswith("popleft") or call.args:
+            effects.take(call.m, owner)
         last = owner.items[-1] if call.name.endswith("pop") and not call.args else owner.items[0]
         left = owner.items[:-1] if last is owner.items[-1] else owner.items[1:]
         orphans.note_dropped(call.m, last)

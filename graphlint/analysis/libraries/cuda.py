@@ -25,10 +25,12 @@ from graphlint.analysis.values import (
     Mapping,
     Obj,
     Sequence_,
+    Union,
     Unknown,
     Value,
     alternatives,
     is_none,
+    join_all,
 )
 
 NO_GRAD = ("torch.no_grad", "torch.inference_mode")
@@ -224,6 +226,7 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...], named: Value 
             data=hooks.first_place(target),
         )
     )
+    _restore_forward(call, target)
     calls.call(call.m, target, _sample_arguments(sample, named), call.node, call.frame, call.place)
     captures.start(
         call.m, "make_graphed_callables", call.place, graph, pool=call.arguments.kwargs.get("pool")
@@ -236,6 +239,15 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...], named: Value 
     finally:
         captures.end(call.m, call.place)
     return _in_place_of(call, target, made)
+
+
+def _restore_forward(call: Call, target: Value) -> None:
+    """A module whose own `forward` the program may have put back is graphed where it has."""
+    held = target.fields.get("?forward") if isinstance(target, Obj) else None
+    if isinstance(target, Obj) and isinstance(held, Union):
+        own = [part for part in held.values if not (isinstance(part, Obj) and part.cls == "graphed")]
+        if own:
+            call.m.heap.write(target.fields, "?forward", join_all(own))
 
 
 def _in_place_of(call: Call, target: Value, made: Obj) -> Value:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, storing, tensor_ops
+from graphlint.analysis import attributes, calls, conditions, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers, module_names
 from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.values import (
+    MODE,
     NONE,
+    TRUE,
     Change,
     Const,
     External,
@@ -22,6 +24,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    is_none,
     tensors_in,
 )
 
@@ -51,6 +54,8 @@ def make_module(call: Call) -> Value:
         module = call.get(0, "module")
         made.fields["module"] = module if module is not None else Unknown("module")
         call.m.emit(Called(place=call.place, what="ddp", target=made, data=list(call.m.streams)))
+    elif call.name.rpartition(".")[2].startswith("BatchNorm"):
+        made.fields["?momentum"] = call.get(2, "momentum") or Host("float")
     made.fields["device"] = call.arguments.kwargs.get("device") or NONE
     return made
 
@@ -164,6 +169,8 @@ def _forward(call: Call, owner: Obj) -> Value:
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
     note_module(m, owner)
     modes.note(m, owner, call.place, call.frame)
+    if "?momentum" in owner.fields:
+        _count_batches(call, owner, given)
     if owner.cls == "torch.nn.Module":
         return _opaque(call, given)
     device = tensor_ops.common_device(given) if given else None
@@ -171,6 +178,13 @@ def _forward(call: Call, owner: Obj) -> Value:
     if last in RETURNING_TUPLES:
         return Sequence_((), "tuple", made)
     return made
+
+
+def _count_batches(call: Call, owner: Obj, given: list[Tensor]) -> None:
+    """Without momentum a batch norm that trains divides by the number of batches, which it reads."""
+    if is_none(owner.fields["?momentum"]) and conditions.truth(owner.fields.get(MODE, TRUE)) is not False:
+        name = f"{owner.cls}.forward"
+        tensor_ops.effect(call.m, call.node, name, "scalar-read", tuple(given), call.frame)
 
 
 def note_module(m: Machine, owner: Obj) -> None:

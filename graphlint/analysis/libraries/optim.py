@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import loops, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import autograd, nn, optimizer_state
+from graphlint.analysis.libraries import autograd, nn, optimizer_groups, optimizer_state
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
@@ -49,16 +49,7 @@ def _optimizer(call: Call) -> Value:
     made = Obj("torch.optim.Optimizer", call.place)
     known = call.arguments.more_kwargs is None
     made.fields["kind"] = Const(call.name.rpartition(".")[2]) if known else Unknown("optimizer")
-    group = Mapping(call.place)
-    for name, value in call.arguments.kwargs.items():
-        group.fields[("const", name)] = (Const(name), value)
-    if len(call.args) > 1:
-        group.fields[("const", "lr")] = (Const("lr"), call.args[1])
-    parameters = call.get(0, "params")
-    if parameters is not None:
-        group.fields[("const", "params")] = (Const("params"), parameters)
-    group.fields.setdefault(("const", "lr"), (Const("lr"), Const(1e-3)))
-    made.fields["param_groups"] = Sequence_([group], "list")
+    made.fields["param_groups"] = optimizer_groups.of_call(call)
     optimizer_state.make(call, made)
     return made
 
@@ -90,13 +81,11 @@ def _step(call: Call) -> Value:
     if m.captures:
         m.captures[-1].work += 1
         optimizer_state.use(m, call.this, call.place)
+        optimizer_groups.use_count(call)
         groups, _ = loops.elements_of(m, call.this.fields["param_groups"])
         for group in groups:
-            if isinstance(group, Mapping) and ("const", "lr") in group.fields:
-                rate = group.fields[("const", "lr")][1]
-                rate = m.tainted(group.fields, ("const", "lr"), rate, call.place, call.this, "lr")
-                if not tensor_ops.any_tensor(rate):
-                    tensor_ops.host_use(m, call.node, rate, "learning-rate", call.frame)
+            if isinstance(group, Mapping):
+                optimizer_groups.use(call, group)
     return NONE
 
 
@@ -148,8 +137,8 @@ def _backward(call: Call) -> Value:
     m = call.m
     roots = [call.owner] if call.owner is not None else call.args[:1]
     target = roots[0] if roots and isinstance(roots[0], Value) else NONE
-    trained = tuple(nn.trained_parameters(m, call.place))
     m.trains = True
+    trained = tuple(nn.trained_parameters(m, call.place))
     m.emit(Called(place=call.place, what="backward", target=target, arguments=trained, data=call.name))
     if isinstance(target, Tensor):
         tensor_ops.note_use(m, [target], call.place)

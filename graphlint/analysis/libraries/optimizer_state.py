@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, tensor_ops
+from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import weights
 from graphlint.analysis.libraries.registry import Call, model
@@ -41,6 +42,7 @@ def _load(call: Call) -> Value:
     for resuming, before anything is captured.
     """
     held = call.this.fields.get(FIELD)
+    call.m.emit(Called(place=call.place, what="optimizer-state", target=call.this))
     if isinstance(held, Tensor) and any(
         _same_run(call.m, capture.facts["frames"]) for capture in call.m.finished
     ):

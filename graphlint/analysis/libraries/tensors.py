@@ -549,7 +549,7 @@ def _known_shape(call: Call, made: Tensor) -> tuple[Value, ...] | None:
     parts = size.items if isinstance(size, Sequence_) and size.rest is None else tuple(call.args)
     if call.arguments.more is not None or not any(_is_size(part) for part in parts):
         return None
-    if not all(isinstance(part, (Const, Host)) for part in parts):
+    if not all(isinstance(part, (Const, Host, Unknown)) for part in parts):
         return None
     return tuple(part if _is_size(part) else _size(made, index) for index, part in enumerate(parts))
 

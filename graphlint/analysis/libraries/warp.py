@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphlint.analysis import calls, captures, tensor_ops
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.events import Called
+from graphlint.analysis.events import Called, StreamEscaped
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.cupy import capture_mode
@@ -21,6 +21,8 @@ from graphlint.analysis.values import (
     tensors_in,
 )
 
+# Contexts in which launches go to a stream that the program has named.
+ENTERED = frozenset({"warp.ScopedStream", "warp.ScopedCapture"})
 BEGIN_MODE = 5  # the position of `capture_mode`
 
 
@@ -29,11 +31,33 @@ def _kernel_launch(call: Call) -> Value:
     """`wp.launch(kernel, dim, inputs)`: device code, never entered."""
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
     tensor_ops.note_use(call.m, given, call.place)
+    _judge_stream(call)
     call.m.emit(Called(place=call.place, what="launch", target=NONE, arguments=call.arguments.all()))
     for value in call.arguments.all():
         if not tensor_ops.any_tensor(value):
             tensor_ops.host_use(call.m, call.node, value, "launch", call.frame)
     return NONE
+
+
+def _judge_stream(call: Call) -> None:
+    """Warp launches on a stream of its own, unless it is told of the one that torch captures."""
+    m, capture = call.m, call.m.capture
+    if capture is None or not capture.kind.startswith("torch.") or capture.stream is not m.capture_stream:
+        return
+    told = call.arguments.kwargs.get("stream") or m.memo.get("warp-stream")
+    if told is None and not any(context.cls in ENTERED for context in m.contexts):
+        m.emit(StreamEscaped(place=call.place, stream=m.default_stream))
+
+
+@model("warp.set_stream")
+def _set_stream(call: Call) -> Value:
+    call.m.memo["warp-stream"] = call.place
+    return NONE
+
+
+@model("warp.ScopedStream")
+def _scoped_stream(call: Call) -> Value:
+    return Obj("warp.ScopedStream", call.place)
 
 
 @model("warp.kernel", "warp.func")

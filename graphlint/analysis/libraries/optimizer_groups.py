@@ -1,0 +1,86 @@
+"""The parameter groups of an optimizer: dicts with parameters and the numbers that a step computes with."""
+
+from __future__ import annotations
+
+from graphlint.analysis import loops, tensor_ops
+from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Sequence_, Unknown, Value
+
+# What a group holds although nobody has given it, for the classes that have it.
+DEFAULTS = {
+    "lr": frozenset[str](),
+    "weight_decay": frozenset({"LBFGS", "SparseAdam", "Rprop"}),
+    "betas": frozenset({"SGD", "LBFGS", "Adagrad", "Adadelta", "ASGD", "RMSprop", "Rprop", "Adafactor"}),
+}
+WITH_MOMENTUM = frozenset({"SGD", "RMSprop"})
+SWITCHES = frozenset(
+    {"params", "capturable", "foreach", "fused", "maximize", "differentiable", "amsgrad", "nesterov", "name"}
+)
+
+
+def of_call(call: Call) -> Sequence_:
+    """The groups that a constructor makes: those it is given, completed, else one of all parameters."""
+    parameters = call.get(0, "params")
+    options = _options(call)
+    elements, rest = loops.elements_of(call.m, parameters) if parameters is not None else ((), None)
+    given = [part for part in (*elements, rest) if isinstance(part, Mapping)]
+    for group in given:
+        for name, value in options.items():
+            if ("const", name) not in group.fields:
+                call.m.heap.write(group.fields, ("const", name), (Const(name), value))
+    if given:
+        return Sequence_(given, "list")
+    group = Mapping(call.place)
+    if parameters is not None:
+        options["params"] = parameters
+    group.fields.update({("const", name): (Const(name), value) for name, value in options.items()})
+    return Sequence_([group], "list")
+
+
+def _options(call: Call) -> dict[str, Value]:
+    kind = call.name.rpartition(".")[2]
+    options = {name: value for name, value in call.arguments.kwargs.items() if name != "params"}
+    if len(call.args) > 1:
+        options["lr"] = call.args[1]
+    for name, without in DEFAULTS.items():
+        if kind not in without:
+            options.setdefault(name, Const(1e-3) if name == "lr" else Host("float", Change.CONSTANT))
+    if kind in WITH_MOMENTUM:
+        options.setdefault("momentum", Host("float", Change.CONSTANT))
+    return options
+
+
+GROUPS = "?groups"
+
+
+@model("torch.optim.Optimizer.add_param_group")
+def _add(call: Call) -> Value:
+    """Another group: a step that was captured before does not know it."""
+    group = call.get(0, "param_group")
+    held = call.this.fields.get("param_groups")
+    if isinstance(held, Sequence_) and isinstance(group, Mapping):
+        call.m.heap.write(held.fields, "items", (*held.items, group))
+    count = call.this.fields.get(GROUPS)
+    number = count.value if isinstance(count, Const) else 1
+    call.m.write(call.this.fields, GROUPS, Const(number + 1), call.place)
+    return NONE
+
+
+def use_count(call: Call) -> None:
+    """A captured step goes through the groups that there are."""
+    with call.m.heap.aside():
+        count = call.this.fields.setdefault(GROUPS, Const(1))
+    read = call.m.tainted(call.this.fields, GROUPS, count, call.place, call.this, GROUPS)
+    tensor_ops.host_use(call.m, call.node, read, "optimizer-groups", call.frame)
+
+
+def use(call: Call, group: Mapping) -> None:
+    """A captured step computes with the numbers of a group; a tensor among them is read when it runs."""
+    for key, (name, value) in list(group.fields.items()):
+        if not isinstance(name, Const) or name.value in SWITCHES or isinstance(value, Unknown):
+            continue
+        read = call.m.tainted(group.fields, key, value, call.place, call.this, str(name.value))
+        if not tensor_ops.any_tensor(read):
+            how = "learning-rate" if name.value == "lr" else "optimizer-option"
+            for part in loops.all_elements(call.m, read) if isinstance(read, Sequence_) else [read]:
+                tensor_ops.host_use(call.m, call.node, part, how, call.frame)
