@@ -41,6 +41,7 @@ class ClassInfo:
         self.values: dict[str, Value] = {}
         self.implementations: list[ClassInfo] | None = None
         self.order: list[ClassInfo] = []  # filled by `mro`
+        self._known: dict[str, bool] = {}  # what has been asked of the bases so far
         self._collect(node.body)
 
     def _collect(self, body: list[ast.stmt]) -> None:
@@ -70,6 +71,11 @@ class ClassInfo:
     def add_base(self, base: ClassInfo) -> None:
         self.bases.append(base)
         self.order = []
+        self._known = {}
+
+    def add_external_base(self, dotted: str) -> None:
+        self.external_bases.append(dotted)
+        self._known = {}
 
     def find(self, name: str, after: ClassInfo | None = None) -> tuple[ClassInfo, Def] | None:
         """The method `name` and the class that defines it; after `after` in the order for `super()`."""
@@ -125,11 +131,18 @@ class ClassInfo:
     @property
     def is_plain_record(self) -> bool:
         """Whether instances are data alone, without methods that could change them."""
-        return self.is_record and not any(info.methods for info in self.mro())
+        if "plain" not in self._known:
+            self._known["plain"] = self.is_record and not any(info.methods for info in self.mro())
+        return self._known["plain"]
 
     @property
     def is_record(self) -> bool:
         """Whether the constructor is made from annotated fields (dataclass, NamedTuple, pydantic)."""
+        if "record" not in self._known:
+            self._known["record"] = self._is_record()
+        return self._known["record"]
+
+    def _is_record(self) -> bool:
         names = [name.rpartition(".")[2] for info in self.mro() for name in info.external_bases]
         if any(name in ("NamedTuple", "TypedDict", "BaseModel", "Struct") for name in names):
             return True

@@ -82,7 +82,9 @@ META = frozenset(
 
 def evaluate(m: Machine, node: ast.expr, frame: Frame) -> Value:
     """The abstract value of an expression; every effect on the way is emitted as an event."""
-    m.spend()
+    m.steps += 1  # as `spend` does: this is called for every expression
+    if m.steps > m.limit:
+        m.budget.look()
     handler = _HANDLERS.get(type(node))
     return handler(m, node, frame) if handler is not None else Unknown(type(node).__name__)
 

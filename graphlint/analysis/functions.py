@@ -137,7 +137,7 @@ def add_base(info: ClassInfo, base: Value) -> None:
         if isinstance(part, Class):
             info.add_base(part.info)
         elif isinstance(part, External):
-            info.external_bases.append(part.name)
+            info.add_external_base(part.name)
         else:
             info.unknown_bases = True
 

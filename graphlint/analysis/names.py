@@ -20,6 +20,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
+    OF_OUTPUTS,
     Change,
     Const,
     Env,
@@ -57,7 +58,7 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                     value = m.tainted(env.fields, name, value, frame.place(node), env, name)
             elif m.effects:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
-            return m.refresh(value, frame.place(node))
+            return m.refresh(value, frame.place(node)) if isinstance(value, OF_OUTPUTS) else value
         if env.cls is not None:
             member = attributes.class_name(m, env.cls, name)
             if member is not None:

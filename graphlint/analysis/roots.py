@@ -71,10 +71,14 @@ def text_of(node: ast.AST) -> Text:
     if cached is None:
         cached = Text()
         for part in walk(node):
-            _read(part, cached)
+            if type(part) in _SAYING:
+                _read(part, cached)
         cached.captures = cached.captures or is_declared(node)
         node._text = cached  # type: ignore[attr-defined]
     return cached
+
+
+_SAYING = frozenset({ast.Attribute, ast.Name, ast.Constant, ast.Call, ast.ImportFrom})
 
 
 def _read(part: ast.AST, text: Text) -> None:

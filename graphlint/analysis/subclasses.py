@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import names
 from graphlint.analysis.classes import ClassInfo, last_name, names_record
 from graphlint.analysis.values import MAX_ALTERNATIVES, Class, alternatives
+from graphlint.facts.walking import children
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -133,11 +134,12 @@ def _values_in(node: ast.AST) -> list[ast.expr]:
     return []
 
 
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "bases"):
-            continue
-        if isinstance(value, ast.AST):
-            yield value
-        elif isinstance(value, list):
-            yield from (item for item in value if isinstance(item, ast.AST))
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes below that are no annotations and no bases."""
+    if isinstance(node, ast.ClassDef):
+        return [*node.keywords, *node.body, *node.decorator_list]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [node.args, *node.body, *node.decorator_list]
+    if isinstance(node, ast.AnnAssign):
+        return [node.target, node.value] if node.value is not None else [node.target]
+    return [] if isinstance(node, ast.arg) else children(node)

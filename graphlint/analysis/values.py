@@ -443,6 +443,8 @@ class Union(Value):
         return "|".join(map(repr, self.values))
 
 
+# What may be or hold an output of a graph, so that reading it depends on the replays so far.
+OF_OUTPUTS = (Tensor, Sequence_, Mapping, Obj)
 NONE = Const(None)
 TRUE = Const(True)
 FALSE = Const(False)

@@ -13,6 +13,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from graphlint.finding import Span
@@ -36,7 +37,7 @@ class Unreadable(Exception):
         self.column = column
 
 
-@dataclass(slots=True)
+@dataclass
 class Source:
     """A parsed file.
 
@@ -47,7 +48,10 @@ class Source:
     path: Path
     text: str
     tree: ast.Module
-    lines: list[str]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return _LINE_END.split(self.text)
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands: lines and columns from 1, columns in characters, the end exclusive.
@@ -116,7 +120,7 @@ def parse(path: Path, data: bytes) -> Source:
     if b"\0" in data:
         raise Unreadable(path, "contains a NUL byte")
     text = decode(data, path)
-    return Source(path, text, _tree(path, text), _LINE_END.split(text))
+    return Source(path, text, _tree(path, text))
 
 
 @contextlib.contextmanager
