@@ -278,7 +278,8 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     m.replays += 1
     m.budget.captured = m.steps
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
-    m.heap.write(graph.fields, "replayed", place)
+    calls = [frame.call for frame in reversed(m.frames) if frame.call is not None]
+    m.heap.write(graph.fields, "replayed", (place, *calls))
     record = graph.fields.get("record")
     if not isinstance(record, Capture):
         return

@@ -95,9 +95,15 @@ def _epoch(m: Machine, value: Tensor, stamp: int, place: Place) -> Epoch:
 
 
 def _is_above_the_replay(graph: Obj, taken: Place) -> bool:
-    """Whether a place is in the function that replayed last, above the replay: it is for the next replay."""
-    replayed = graph.fields.get("replayed")
-    if not isinstance(replayed, Place):
-        return False
-    same = taken.module is replayed.module and taken.function == replayed.function
-    return same and taken.line < replayed.line
+    """Whether a place is in a function that led to the last replay, above it: it is for the next replay.
+
+    Arguments of the call that led there are above it as well.
+    """
+    own, *calls = graph.fields.get("replayed", (None,))
+    if own is not None and _is_same_function(taken, own):
+        return taken.line < own.line
+    return any(_is_same_function(taken, call) and taken.line <= call.line for call in calls)
+
+
+def _is_same_function(one: Place, other: Place) -> bool:
+    return one.module is other.module and one.function == other.function

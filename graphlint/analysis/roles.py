@@ -90,9 +90,9 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
         other
         for name, (_, node) in methods.items()
         if name != "__init__"
-        for other in (text_of(node).names & methods.keys()) - {name}
+        for other in (_mentions(node) & methods.keys()) - {name}
     }
-    called |= text_of(methods["__init__"][1]).names & methods.keys() if "__init__" in methods else set()
+    called |= _mentions(methods["__init__"][1]) & methods.keys() if "__init__" in methods else set()
     roles = Roles()
     wanted = _missing_fields(m, owner, methods)
     for name, (_, node) in methods.items():
@@ -102,6 +102,17 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
     _move_warmups(roles, methods)
     roles.only_prepare = [name for name in roles.prepare if _comes_first(name, methods, wanted)]
     return roles
+
+
+@per_node
+def _mentions(node: Def) -> frozenset[str]:
+    """The names that a method mentions, but for those of parts: `self.opt.step` is no mention of `step`."""
+    return frozenset(
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in walk(node)
+        if isinstance(part, ast.Name)
+        or (isinstance(part, ast.Attribute) and not isinstance(part.value, (ast.Attribute, ast.Subscript)))
+    )
 
 
 def closes(owner: Obj, names: Iterable[str]) -> bool:
