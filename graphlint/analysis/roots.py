@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphlint.analysis.classes import Def
+from graphlint.analysis.classes import Def, last_name
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 
@@ -187,11 +187,23 @@ def spread_aliases(module: ModuleFile) -> None:
                 aliases.add(name)
             elif binding.kind == "assign" and isinstance(binding.node, ast.Assign):
                 aliases |= {name} if text_of(binding.node.value).captures else set()
+    aliases |= _capturing_functions(module)
     switched = switches_cudagraphs(module)
     for _, node in module.functions():
         text = text_of(node)
         text.captures = text.captures or not aliases.isdisjoint(text.names)
         text.compiles = text.compiles or (switched and "compile" in text.names)
+
+
+def _capturing_functions(module: ModuleFile) -> set[str]:
+    """The context managers of a module that capture: whoever enters one does."""
+    return {
+        name
+        for name, node in _top(module)
+        if not isinstance(node, ast.ClassDef)
+        if any(last_name(item).endswith("contextmanager") for item in node.decorator_list)
+        if text_of(node).captures
+    }
 
 
 def switches_cudagraphs(module: ModuleFile) -> bool:
