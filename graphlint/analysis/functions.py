@@ -216,16 +216,16 @@ def _note_first_run(m: Machine, function: Function, place: Place) -> None:
 
 def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function unless this scenario has seen it often enough, or it is too deep."""
-    node = function.node
+    code = _closure_of(function)
     owner = function.self_value.serial if isinstance(function.self_value, Obj) else 0
     shape = _shape(env)
-    key = (id(node), owner, shape, bool(m.captures), id(m.capture.graph) if m.capture else 0)
+    key = (code, owner, shape, bool(m.captures), id(m.capture.graph) if m.capture else 0)
     if is_too_deep(m, function) or m.visits.get(key, 0) >= m.VISITS:
-        known = m.memo.get((id(node), owner, shape)) or m.memo.get((id(node), owner))
+        known = m.memo.get((code, owner, shape)) or m.memo.get((code, owner))
         return known if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1
     value = run(m, function, env, place)
-    m.memo[(id(node), owner)] = m.memo[(id(node), owner, shape)] = value
+    m.memo[(code, owner)] = m.memo[(code, owner, shape)] = value
     return value
 
 
@@ -257,6 +257,9 @@ def is_too_deep(m: Machine, function: Function) -> bool:
     """Whether a function runs on the same object thrice, on others too often, or calls nest too deeply."""
     calls_ = [f.function for f in m.frames if f.function is not None and f.call is not None]
     running = [other for other in calls_ if other.node is function.node]
+    if len(running) > 2:  # wrappers of one decorator around different functions are no recursion
+        code = _closure_of(function)
+        running = [other for other in running if _closure_of(other) == code]
     on_same = sum(1 for other in running if other.self_value is function.self_value)
     return on_same > 2 or len(running) > m.RECURSION or len(m.frames) > m.MAX_DEPTH
 
