@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import budgets, functions, generators, hints, slicing, statements
+from graphlint.analysis import budgets, functions, generators, hints, slicing, statements, synthesis
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import CutShort, Frame, Place
 from graphlint.analysis.heap import MISSING
@@ -73,6 +73,7 @@ def materialise(m: Machine, owner: Obj, name: str) -> bool:
                 held = owner.fields.get(name)
                 lost = Unknown("written by a call that was cut short")
                 owner.fields[name] = join(held, lost) if isinstance(held, Value) else lost
+            synthesis.assume(m, owner)
     return name in owner.fields
 
 

@@ -28,6 +28,7 @@ class Role:
 
     guard: bool = False
     hole: bool = False
+    transparent: bool = False
     operator: Operator | None = None
     assumed: Constant | None = None
 
@@ -210,6 +211,8 @@ def _first_role(profiles: Iterable[Profile], meant: object) -> Role:
             return Role(guard=True)
         if any(map(meant, profile.holes)):
             return Role(hole=True)
+        if any(map(meant, profile.transparent)):
+            return Role(transparent=True)
         for pattern, constant in profile.assume:
             if meant(pattern):
                 return Role(assumed=constant)

@@ -160,6 +160,9 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
     role = frameworks.role_of(m, function)
     if role.guard or getattr(function.node, "_guard", False):
         return Const(bool(m.captures))
+    if role.transparent:
+        decorated = next((arg for arg in arguments.args if isinstance(arg, (Function, Class))), None)
+        return decorated or Obj("identity-decorator", place)
     if role.operator is not None:
         return custom_operators.register(m, role.operator, arguments, place)
     if (m.captures or m.warming) and role.assumed is not None:

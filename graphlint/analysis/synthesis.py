@@ -64,6 +64,8 @@ def assume(m: Machine, owner: Obj) -> None:
     assert isinstance(owner.cls, ClassInfo)
     for name, constant in frameworks.assumed_fields(m, owner.cls):
         m.heap.write(owner.fields, name, Const(constant))
+        for kept in m.deferred.get(owner.serial, ()):
+            kept.fields.discard(name)  # what a constructor that was cut short would write does not count
 
 
 def _field_values(m: Machine, info: ClassInfo, change: Change | None, place: Place) -> Arguments:
@@ -106,10 +108,11 @@ def find_field(m: Machine, owner: Obj, name: str) -> bool:
     m.memo[key] = Unknown("searched")
     running = {id(f.function.node) for f in m.frames if f.function is not None}
     for info, node in _writers(owner.cls, name):
-        if id(node) in running or _captures(node):
+        if id(node) in running or _captures(node) or node.name == "__init__":  # that one has been run
             continue
         with m.before_everything(), m.allowance():
             _run(m, owner, info, node)
+            assume(m, owner)
         if name in owner.fields:
             return True
     return False

@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PATTERNS = ("captured", "compiled", "never", "guards", "holes")
+PATTERNS = ("captured", "compiled", "never", "guards", "holes", "transparent")
 KEYS = ("recognise", *PATTERNS, "operators", "assume", "device")
 DEVICES = ("cuda", "cpu")
 Constant = bool | int | float | str
@@ -57,6 +57,7 @@ class Profile:
     never: tuple[Pattern, ...] = ()
     guards: tuple[Pattern, ...] = ()
     holes: tuple[Pattern, ...] = ()
+    transparent: tuple[Pattern, ...] = ()
     operators: tuple[Operator, ...] = ()
     assume: tuple[tuple[Pattern, Constant], ...] = ()
     device: str = ""

@@ -286,3 +286,70 @@ def test_every_profile_says_what_switches_it_on_and_what_is_captured(name: str) 
     profile = built_in()[name]
     assert profile.recognise
     assert profile.captured
+
+
+LOGGED = """
+import torch
+from flashinfer.api_logging import flashinfer_api
+
+class BatchDecodeWithPagedKVCacheWrapper:
+    def __init__(self):
+        self.scale = torch.ones(8, device="cuda")
+
+    @flashinfer_api{call}
+    def run(self, q: torch.Tensor):
+        return q * self.scale * q.max().item()  # expect: CG302
+"""
+LOGGING = """
+import functools
+import os
+
+def flashinfer_api(func=None, *, trace=None):
+    def decorator(inner):
+        @functools.wraps(inner)
+        def wrapper(*args, **kwargs):
+            if os.environ.get("LEVEL", "0") != "0":
+                print(args[1].sum().item())  # ok: CG302
+            return inner(*args, **kwargs)
+        return wrapper
+    return decorator if func is None else decorator(func)
+"""
+
+
+@pytest.mark.parametrize("call", ["", "(trace='decode')"])
+def test_a_decorator_that_only_watches_leaves_what_it_decorates(call: str) -> None:
+    check_marked_rules(
+        {
+            "flashinfer/__init__.py": "",
+            "flashinfer/api_logging.py": LOGGING,
+            "flashinfer/decode.py": LOGGED.format(call=call),
+        }
+    )
+
+
+def test_a_field_that_is_missing_does_not_bring_back_what_the_constructor_was_given() -> None:
+    check_marked_rules(
+        """
+import torch
+
+class Wrapper:
+    def __init__(self, fast: bool = False):
+        self.fast = fast
+        if fast:
+            self.table = torch.zeros(8, device="cuda")
+
+class Runner:
+    def __init__(self):
+        self.wrapper = Wrapper(fast=len("fast") > 3)
+        self.wrapper.fast = True
+
+    def record(self, x: torch.Tensor):
+        x = x.cuda()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x * self.wrapper.table
+            if not self.wrapper.fast:
+                y = y * y.sum().item()  # ok: CG302
+        return graph, x, y
+"""
+    )
