@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in, reached_by
+from graphlint.rules.wording import confidence_of, reached_by
 
 HELP = "copy with `non_blocking=True` into a pinned static buffer, or read after the replay"
 
@@ -24,4 +24,4 @@ class BulkReadInCapture(Rule):
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect == "bulk-read":
             message = f"{reached_by(event)} copies a device tensor to the host and waits for it"
-            yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+            yield Report(event.place, message, confidence_of(event), help=HELP)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in, reached_by
+from graphlint.rules.wording import confidence_of, reached_by
 
 HELP = "use a form with a fixed size: `torch.where` with a mask, `nonzero_static`, `output_size=`"
 
@@ -24,4 +24,4 @@ class DynamicShapeInCapture(Rule):
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect in ("dynamic-shape", "size-read"):
             message = f"{reached_by(event)} needs device data to know how many elements there are"
-            yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+            yield Report(event.place, message, confidence_of(event), help=HELP)

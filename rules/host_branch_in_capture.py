@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import CONTROL_FLOW, confidence_in, reached_by
+from graphlint.rules.wording import CONTROL_FLOW, confidence_of, reached_by
 
 HELP = "choose on the device with `torch.where`, or decide before the capture"
 
@@ -24,4 +24,4 @@ class HostBranchInCapture(Rule):
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect == "scalar-read" and event.how in CONTROL_FLOW:
             message = f"{reached_by(event)} depends on a device value, which is not known while recording"
-            yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+            yield Report(event.place, message, confidence_of(event), help=HELP)

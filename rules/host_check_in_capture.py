@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.analysis.events import Operation
+from graphlint.analysis.events import Called, Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import confidence_of, reached_by
@@ -25,9 +25,13 @@ class HostCheckInCapture(Rule):
     level = Level.ERROR
     summary = "captured code runs an operation that needs an answer from the device on the host"
     rows = ("C06", "C14", "C15", "C16", "C17", "C21", "D13")
-    subscribes = (Operation,)
+    subscribes = (Operation, Called)
 
-    def on(self, event: Operation) -> Iterator[Report]:
-        if event.effect in WHAT:
+    def on(self, event: Operation | Called) -> Iterator[Report]:
+        if isinstance(event, Called):
+            if event.what == "backward" and event.capture is not None and event.capture.facts["anomaly"]:
+                message = "with anomaly detection on, a backward pass reads every gradient back to the host"
+                yield Report(event.place, message, help="switch the detection off for the capture")
+        elif event.effect in WHAT:
             message = f"{reached_by(event)} {WHAT[event.effect]}"
             yield Report(event.place, message, confidence_of(event), help=HELP)

@@ -33,6 +33,7 @@ EFFECTS: Mapping[str, str] = {
     "query": "asks the GPU whether work has finished",
     "host-check": "reads an error code or a validity flag back to the host",
     "unsupported": "cannot run in a capture for another reason",
+    "graph-mode": "belongs to an object that was not built for graphs, and moves its buffers",
     "rng-state": "touches random state that the capture does not own",
     "collective-host": "a collective that waits or moves Python objects",
 }
@@ -65,6 +66,7 @@ CONDITIONS: Mapping[str, str] = {
     "not-capturable": "the optimizer was built without capturable=True",
     "own-generator": "generator= is given and is not known to be registered with the graph",
     "jagged-layout": "layout=torch.jagged is given",
+    "not-in-graph-mode": "the object was built without the option that makes its buffers stay in place",
     "no-memory-pool": "the memory pools of the library were switched off",
     "strict-mode": "the capture is not in the relaxed mode",
     "uncaptured-source": "the event or stream waited for has not joined the capture",
@@ -135,6 +137,9 @@ class Operation:
     factory: bool = False
     random: bool = False
     warmup: bool = False  # a library handle or workspace is made at the first use
+    accumulates: bool = False  # in place: what is there goes into the result, so that twice is not once
+    graph_option: str = ""  # the argument that builds an object for graphs, and its position
+    graph_option_at: int | None = None
     on_read: bool = False  # an attribute that does its work when it is read
     evidence: tuple[str, ...] = field(default=(), repr=False)  # rows in which it was captured
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in, reached_by
+from graphlint.rules.wording import confidence_of, reached_by
 
 HELP = "make the tensor on the device before the capture, or keep a pinned static buffer"
 
@@ -24,4 +24,4 @@ class PageableCopyInCapture(Rule):
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect == "host-data":
             message = f"{reached_by(event)} copies host memory that is not pinned to the device"
-            yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+            yield Report(event.place, message, confidence_of(event), help=HELP)

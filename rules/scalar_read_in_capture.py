@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import CONTROL_FLOW, confidence_in, reached_by
+from graphlint.rules.wording import CONTROL_FLOW, confidence_of, reached_by
 
 HELP = "keep the value on the device, or read it after the replay"
 
@@ -25,4 +25,4 @@ class ScalarReadInCapture(Rule):
         if event.effect != "scalar-read" or event.how in CONTROL_FLOW:
             return
         message = f"{reached_by(event)} reads a device value back to the host and waits for it"
-        yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+        yield Report(event.place, message, confidence_of(event), help=HELP)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Operation
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in, reached_by
+from graphlint.rules.wording import confidence_of, reached_by
 
 HELP = "format the shape and dtype only, or print after the replay"
 
@@ -24,4 +24,4 @@ class TensorFormattedInCapture(Rule):
     def on(self, event: Operation) -> Iterator[Report]:
         if event.effect == "format":
             message = f"{reached_by(event)} formats a device tensor and reads its values back to the host"
-            yield Report(event.place, message, confidence_in(event.operands), help=HELP)
+            yield Report(event.place, message, confidence_of(event), help=HELP)

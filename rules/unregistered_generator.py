@@ -8,7 +8,7 @@ from graphlint.analysis.events import Operation
 from graphlint.analysis.values import NONE, Obj, Unknown, Value, alternatives
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
-from graphlint.rules.wording import confidence_in, reached_by
+from graphlint.rules.wording import confidence_of, reached_by
 
 HELP = "call `graph.register_generator_state(generator)` before the capture"
 
@@ -45,4 +45,4 @@ def _confidence(generator: Value, event: Operation, registered: set[int | None])
         return None
     if generator.fields.get("type") == "cuda":
         return Confidence.DEFINITE
-    return confidence_in(event.operands)
+    return confidence_of(event)

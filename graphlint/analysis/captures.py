@@ -39,6 +39,7 @@ from graphlint.analysis.graphs import (
     share_memory,
     value_in,
 )
+from graphlint.analysis.libraries import autograd
 from graphlint.analysis.values import (
     DRAWN,
     MODE,
@@ -102,6 +103,9 @@ def start(
     capture.keys = _keys(m)
     renewals.note_tests(m, capture)
     capture.facts["script"] = m.script
+    capture.lazy = any(frame.conditions for frame in m.frames)
+    capture.facts["anomaly"] = autograd.detects_anomalies(m)
+    capture.facts["repetitions"] = m.repetitions()
     capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
     if told:
         m.emit(CaptureStarted(place=place, capture=capture))
@@ -286,7 +290,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     record.replayed.add(place.hop)
     record.renewed = renewals.renewal(record, among)
     changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
-    m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record))
+    m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record, step=m.step))
     timeline.replayed(m, record, place)
     _frozen_uses(m, record, place)
     carried.replayed(m, record, place)

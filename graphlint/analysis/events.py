@@ -73,6 +73,7 @@ class Replay(Event):
     graph: Obj
     recorded: Capture
     changed: tuple[Changed, ...] = ()
+    step: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,6 +155,14 @@ class Called(Event):
     arguments: tuple[Value, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
     data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What a write in place that goes on from the old value was part of: the step and the calls around it."""
+
+    step: int
+    calls: tuple[Place, ...]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -154,6 +154,7 @@ class Capture:
     work: int = 0
     operations: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
+    lazy: bool = False  # begun under a condition: the program was running already
     loops: tuple[tuple[Loop, int], ...] = ()
     absent: set[Cell] = field(default_factory=set)
     made: set[int] = field(default_factory=set)

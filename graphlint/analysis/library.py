@@ -151,8 +151,17 @@ def call_external(m: Machine, function: External, arguments: Arguments, place: P
     operation = operations.function(name)
     if operation is not None:
         m.count_resolved()
-        return tensors.call_function(call, operation)
+        made = tensors.call_function(call, operation)
+        return _with_graph_option(call, operation) if operation.graph_option else made
     return _unmodelled(call)
+
+
+def _with_graph_option(call: Call, operation: operations.Operation) -> Value:
+    """An object that remembers whether it was built for graphs; `*args` and `**kwargs` may say so."""
+    made = Obj(call.name, call.place)
+    given = call.get(operation.graph_option_at or 0, operation.graph_option) or call.arguments.more_kwargs
+    made.fields["graph-mode"] = given if given is not None else FALSE
+    return made
 
 
 def _unmodelled(call: Call) -> Value:

@@ -123,8 +123,9 @@ def _run_over(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: 
 
 def _count(iterable: Value) -> int | None:
     """How often a loop over `iterable` runs, where that is known."""
-    known = isinstance(iterable, Sequence_) and iterable.rest is None
-    return len(iterable.items) if isinstance(iterable, Sequence_) and known else None
+    if not isinstance(iterable, Sequence_):
+        return None
+    return len(iterable.items) if iterable.rest is None else iterable.length
 
 
 def _announce(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: Frame) -> None:
@@ -395,13 +396,17 @@ def range_of(args: tuple[Value, ...]) -> Value:
     """`range(...)`: its numbers when they are few and known, else a host integer of the bounds' nature."""
     numbers = [a.value for a in args if isinstance(a, Const) and isinstance(a.value, int)]
     cells = frozenset().union(*(cells_of(a) for a in args))
+    length = None
     if len(numbers) == len(args) and args:
         span = range(*numbers) if numbers[-1] != 0 or len(numbers) < 3 else range(0)
         if len(span) <= RANGE_LIMIT:
             return Sequence_([Const(i, cells) for i in span], "range")
+        length = len(span)
     change = max((change_of(a) for a in args), default=Change.CONFIG)
     symbol = ("range", now(), *(identity_of(a) for a in args))
-    return Sequence_((), "range", Host("int", change, symbol, cells), change)
+    made = Sequence_((), "range", Host("int", change, symbol, cells), change)
+    made.length = length
+    return made
 
 
 def enumerated(m: Machine, value: Value, start: Value) -> Value:

@@ -18,7 +18,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.events import Called, Stored
+from graphlint.analysis.events import Advance, Called, Stored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -148,13 +148,23 @@ def in_place(m: Machine, owner: Tensor, node: ast.AST, frame: Frame, operands: t
         if not tensor_ops.any_tensor(value):
             tensor_ops.host_use(m, node, value, "arithmetic", frame)
     tensor_ops.note_use(m, [owner, *tensor_ops.operands_of(*operands)], frame.place(node))
-    wrote_tensor(m, owner, operands[0] if operands else NONE, node, frame)
+    wrote_tensor(m, owner, operands[0] if operands else NONE, node, frame, accumulates=True)
 
 
 def wrote_tensor(
-    m: Machine, owner: Tensor, value: Value, node: ast.AST, frame: Frame, *, waits: bool = True
+    m: Machine,
+    owner: Tensor,
+    value: Value,
+    node: ast.AST,
+    frame: Frame,
+    *,
+    waits: bool = True,
+    accumulates: bool = False,
 ) -> None:
-    """The memory of a tensor was written in place; the host waits for a copy between memories if `waits`."""
+    """The memory of a tensor was written in place.
+
+    The host waits for a copy between memories if `waits`; the old value is used if `accumulates`.
+    """
     place = frame.place(node)
     if m.captures:
         timeline.captured(m, owner, value, place)
@@ -162,7 +172,8 @@ def wrote_tensor(
         timeline.wrote(m, owner, value, place, waits=waits)
         carried.note_refilled(m, owner)
         ignored.note_touched(m, value)
-    m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,)))
+    data = Advance(m.step, tuple(each.call for each in m.frames if each.call)) if accumulates else None
+    m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,), data=data))
 
 
 def delete(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> None:

@@ -141,6 +141,8 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     for tensor in tensors:
         if tensor.storage.graph is None or tensor.storage.graph is not capture.graph:
             capture.storages.setdefault(tensor.storage, place)
+        elif tensor.storage.owner != "opaque":
+            capture.facts.setdefault("own-reads", set()).add(tensor.storage)
     streams.on_work(m, place)
 
 

@@ -165,10 +165,12 @@ class Tensor(Value):
 
     `kind` is `float`, `int`, `byte`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
     count of the storage's graph when this alias was taken. `library` is the one whose array it is, empty for
-    torch. `part` is the index by which it was taken from a larger one, None for all of it.
+    torch. `dtype` is its exact type where that is known, `part` the index by which it was taken from a larger
+    one, None for all of it.
     """
 
     __slots__ = (
+        "dtype",
         "kept",
         "kind",
         "library",
@@ -204,6 +206,7 @@ class Tensor(Value):
         self.parameter = parameter
         self.shape = shape
         self.library = ""
+        self.dtype: str | None = None
         self.part: Value | None = None
         self.strided = False  # a view with other strides, which `contiguous` copies
 
@@ -219,6 +222,7 @@ class Tensor(Value):
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
         made.library, made.part, made.strided = self.library, self.part, self.strided
+        made.dtype = self.dtype if kind in (None, self.kind) else None
         return made
 
     def __repr__(self) -> str:
@@ -249,7 +253,7 @@ class Obj(Value):
 class Sequence_(Value):
     """A list, tuple, set or deque: known `items` in order and perhaps a `rest` of like elements."""
 
-    __slots__ = ("change", "fields", "identity", "kind", "serial", "site")
+    __slots__ = ("change", "fields", "identity", "kind", "length", "serial", "site")
     MOST_ITEMS = 50_000  # more are known as like elements only
 
     def __init__(
@@ -265,6 +269,7 @@ class Sequence_(Value):
             known, rest = (), join_all([*known, *([rest] if rest is not None else [])])
         self.fields: Fields = {"items": known, "rest": rest}
         self.identity: tuple[tuple[Value, ...], Any] | None = None  # of a tuple: of which items, and which
+        self.length: int | None = None  # of a range whose numbers are not kept one by one
         self.kind = kind
         self.change = change
         self.site = site

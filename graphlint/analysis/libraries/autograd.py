@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import attributes, calls
 from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.events import Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import hooks
 from graphlint.analysis.libraries.registry import Call, model
@@ -20,6 +21,7 @@ from graphlint.analysis.values import (
     Value,
     tensors_in,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -54,6 +56,25 @@ def _apply(call: Call) -> Value:
 def _save(call: Call) -> Value:
     call.m.heap.write(call.this.fields, "saved_tensors", Sequence_(call.args, "tuple", call.arguments.more))
     return NONE
+
+
+@model("torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly")
+def _set_anomaly(call: Call) -> Value:
+    """Switches the checks on for everything that follows; as a context it leaves them on for its body."""
+    mode = call.flag(0, "mode")
+    call.m.memo["anomaly"] = mode is True
+    if mode and call.m.captures:
+        event = Operation(
+            place=call.place, name=call.name, effect="host-check", entry=operations.lookup(call.name)
+        )
+        call.m.emit(event)
+    return Obj(call.name, call.place)
+
+
+def detects_anomalies(m: Machine) -> bool:
+    """Whether a backward pass looks for values that are not finite."""
+    within = any(context.cls == "torch.autograd.detect_anomaly" for context in m.contexts)
+    return within or bool(m.memo.get("anomaly"))
 
 
 @model("Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook")

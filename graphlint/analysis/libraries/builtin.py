@@ -137,6 +137,7 @@ def _reversed(call: Call) -> Value:
     value = call.get(0, "sequence")
     known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
     made = Sequence_(tuple(reversed(known)), "list", rest, change_of(value) if value else Change.CONFIG)
+    made.length = value.length if isinstance(value, Sequence_) else None
     orders.note(call.m, made, orders.opposite(call.m, value))
     return made
 

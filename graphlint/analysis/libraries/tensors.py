@@ -256,7 +256,7 @@ def _announce(
         return
     keywords = call.arguments.kwargs
     arguments = Arguments(operation, operands, keywords, device, call.arguments.more is None)
-    holds = table_conditions.of_call(arguments) | _of_capture(m)
+    holds = table_conditions.of_call(arguments) | _of_capture(m) | _of_owner(call.owner)
     effect = operation.effect_of(holds, *table_conditions.told(arguments))
     if effect is None or not (effect.always or _touches_device(holds, tensors)):
         return
@@ -267,6 +267,12 @@ def _announce(
     event = Operation(place=call.place, name=operation.name, effect=effect.kind, operands=tuple(operands))
     event.keywords, event.entry, event.capture = call.arguments.kwargs, operation, capture
     m.emit(event)
+
+
+def _of_owner(owner: Value | None) -> set[str]:
+    """The conditions that the object fulfils whose method is called."""
+    mode = owner.fields.get("graph-mode") if isinstance(owner, Obj) else None
+    return {"not-in-graph-mode"} if isinstance(mode, Const) and not mode.value else set()
 
 
 def _of_capture(m: Machine) -> set[str]:
@@ -413,7 +419,8 @@ def _aliased(
     if kind == "inplace":
         source = operands[1] if len(operands) > 1 else Unknown("value")
         waits = not table_conditions.is_true(call.get(1, "non_blocking"))
-        storing.wrote_tensor(call.m, first, source, call.node, call.frame, waits=waits)
+        more = operation.accumulates
+        storing.wrote_tensor(call.m, first, source, call.node, call.frame, waits=waits, accumulates=more)
         return operands[0]
     if kind == "maybe-view":
         moved = device != first.device and not (device is None and first.device == "cuda")
@@ -435,6 +442,7 @@ def _converted(
     if is_output or (last == "contiguous" and not first.strided):
         return first.alias(kind=kind, ndim=first.ndim)
     made = call.m.tensor(device, call.place, kind, first.ndim)
+    made.dtype = _dtype(call, operation, first)
     return made
 
 
@@ -540,7 +548,31 @@ def _fresh(call: Call, operation: operations.Operation, device: str | None, firs
         made.storage.owner = "copy"  # of what a replay would overwrite
     if last in SIZED and first is None:
         made.shape = _known_shape(call, made)
+    made.dtype = _dtype(call, operation, first)
     return made
+
+
+FULL_NAMES = {"float": "float32", "half": "float16", "double": "float64", "long": "int64", "int": "int32"}
+FULL_NAMES |= {"short": "int16", "cdouble": "complex128", "cfloat": "complex64", "bfloat16": "bfloat16"}
+WHOLE = frozenset({"arange", "randint", "randperm", "argmax", "argmin", "argsort"})
+
+
+def _dtype(call: Call, operation: operations.Operation, first: Tensor | None) -> str | None:
+    """The exact type of a new tensor, where the call names it or the operation fixes it."""
+    last = operation.name.rpartition(".")[2]
+    named = call.arguments.kwargs.get("dtype")
+    given = [named] if named is not None else [a for a in call.args if isinstance(a, External)]
+    for value in given:
+        name = value.name.rpartition(".")[2] if isinstance(value, External) else ""
+        return FULL_NAMES.get(name, name) if name and kind_of_dtype(name) is not None else None
+    if last in FULL_NAMES:
+        return FULL_NAMES[last]
+    if last in WHOLE:
+        numbers = last != "arange" or _kind_of_numbers(call.args) == "int"
+        return "int64" if numbers else None
+    if operation.factory and last in ("zeros", "ones", "empty", "rand", "randn"):
+        return "float32" if "default-dtype" not in call.m.memo else None
+    return first.dtype if first is not None and operation.dtype == "same" else None
 
 
 def _known_shape(call: Call, made: Tensor) -> tuple[Value, ...] | None:

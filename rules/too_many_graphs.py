@@ -1,0 +1,34 @@
+"""CG607: nested loops capture more graphs than anybody wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from graphlint.analysis.events import CaptureStarted
+from graphlint.finding import Confidence, Level
+from graphlint.rules.rule import Report, Rule
+
+MOST = 512
+HELP = "capture fewer sizes and pad to the next one, or capture on demand"
+
+
+class TooManyGraphs(Rule):
+    code = "CG607"
+    name = "too-many-graphs"
+    hazard = "pool-misuse"
+    level = Level.WARNING
+    summary = "loops capture more than 512 graphs"
+    rows = ("L01",)
+    subscribes = (CaptureStarted,)
+
+    def on(self, event: CaptureStarted) -> Iterator[Report]:
+        capture = event.capture
+        if capture is None or not capture.by_program:
+            return
+        counts = [count for _, count in capture.facts["repetitions"] if count is not None]
+        if len(counts) == len(capture.facts["repetitions"]) and prod(counts) > MOST:
+            message = (
+                f"the loops around this capture {prod(counts)} graphs, each with nodes and memory of its own"
+            )
+            yield Report(event.place, message, Confidence.LIKELY, help=HELP)
