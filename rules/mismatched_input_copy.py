@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureEnded
 from graphlint.analysis.values import Const, Host, SliceValue, Storage, Tensor, Value, is_none
-from graphlint.finding import Confidence, Level
+from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
 CUT = "what is copied is cut to the size of the input: the rest of a larger batch is never computed"
@@ -24,20 +24,22 @@ class MismatchedInputCopy(Rule):
     subscribes = (Called, CaptureEnded)
 
     def __init__(self) -> None:
-        self.inputs: set[Storage] = set()
+        self.inputs: dict[Storage, Hop] = {}
 
     def on(self, event: Called | CaptureEnded) -> Iterator[Report]:
         if isinstance(event, CaptureEnded):
-            self.inputs |= event.capture.storages.keys() if event.capture is not None else set()
+            if event.capture is not None:
+                self.inputs.update(dict.fromkeys(event.capture.storages, event.capture.place.hop))
         elif event.what == "tensor-write" and event.capture is None and _is_copy(event):
             target, (source, *_) = event.target, event.arguments
             if not isinstance(target, Tensor) or target.storage not in self.inputs:
                 return
+            chain = (self.inputs[target.storage], event.place.hop)
             if _cuts_off_as_written(event) or (isinstance(source, Tensor) and _cuts_off(target, source)):
-                yield Report(event.place, CUT, Confidence.LIKELY, help=HELP)
+                yield Report(event.place, CUT, Confidence.LIKELY, chain=chain, help=HELP)
             if isinstance(source, Tensor):
                 for message in _mismatches(target, source):
-                    yield Report(event.place, message, Confidence.LIKELY, help=HELP)
+                    yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
 
 
 def _is_copy(event: Called) -> bool:
@@ -50,7 +52,7 @@ def _mismatches(target: Tensor, source: Tensor) -> Iterator[str]:
     if _broadcasts(target, source):
         yield "this input is larger than what is copied into it, so that the copy repeats it"
     if _truncates(target, source):
-        yield f"this copies `{source.dtype}` into an input of `{target.dtype}`, which drops the fractions"
+        yield "this copies numbers with fractions into an input of whole numbers, which drops the fractions"
 
 
 def _broadcasts(target: Tensor, source: Tensor) -> bool:
@@ -94,4 +96,4 @@ def _cuts_off_as_written(event: Called) -> bool:
 
 def _truncates(target: Tensor, source: Tensor) -> bool:
     """Whether numbers with fractions are copied into whole ones."""
-    return bool(target.dtype and source.dtype) and target.kind == "int" and source.kind == "float"
+    return target.kind == "int" and source.kind == "float"

@@ -26,9 +26,11 @@ class TooManyGraphs(Rule):
         capture = event.capture
         if capture is None or not capture.by_program:
             return
-        counts = [count for _, count in capture.facts["repetitions"] if count is not None]
-        if len(counts) == len(capture.facts["repetitions"]) and prod(counts) > MOST:
+        loops = capture.facts["repetitions"]
+        counts = [count for _, count in loops if count is not None]
+        if len(counts) == len(loops) and prod(counts) > MOST:
             message = (
                 f"the loops around this capture {prod(counts)} graphs, each with nodes and memory of its own"
             )
-            yield Report(event.place, message, Confidence.LIKELY, help=HELP)
+            chain = (*(place.hop for place, _ in loops), event.place.hop)
+            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)

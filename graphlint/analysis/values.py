@@ -165,12 +165,10 @@ class Tensor(Value):
 
     `kind` is `float`, `int`, `byte`, `bool` or None; `ndim` is None when unknown. `stamp` is the replay
     count of the storage's graph when this alias was taken. `library` is the one whose array it is, empty for
-    torch. `dtype` is its exact type where that is known, `part` the index by which it was taken from a larger
-    one, None for all of it.
+    torch. `part` is the index by which it was taken from a larger one, None for all of it.
     """
 
     __slots__ = (
-        "dtype",
         "kept",
         "kind",
         "library",
@@ -206,7 +204,6 @@ class Tensor(Value):
         self.parameter = parameter
         self.shape = shape
         self.library = ""
-        self.dtype: str | None = None
         self.part: Value | None = None
         self.strided = False  # a view with other strides, which `contiguous` copies
 
@@ -222,7 +219,6 @@ class Tensor(Value):
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
         made.library, made.part, made.strided = self.library, self.part, self.strided
-        made.dtype = self.dtype if kind in (None, self.kind) else None
         return made
 
     def __repr__(self) -> str:

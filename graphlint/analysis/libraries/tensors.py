@@ -442,7 +442,6 @@ def _converted(
     if is_output or (last == "contiguous" and not first.strided):
         return first.alias(kind=kind, ndim=first.ndim)
     made = call.m.tensor(device, call.place, kind, first.ndim)
-    made.dtype = _dtype(call, operation, first)
     return made
 
 
@@ -548,31 +547,7 @@ def _fresh(call: Call, operation: operations.Operation, device: str | None, firs
         made.storage.owner = "copy"  # of what a replay would overwrite
     if last in SIZED and first is None:
         made.shape = _known_shape(call, made)
-    made.dtype = _dtype(call, operation, first)
     return made
-
-
-FULL_NAMES = {"float": "float32", "half": "float16", "double": "float64", "long": "int64", "int": "int32"}
-FULL_NAMES |= {"short": "int16", "cdouble": "complex128", "cfloat": "complex64", "bfloat16": "bfloat16"}
-WHOLE = frozenset({"arange", "randint", "randperm", "argmax", "argmin", "argsort"})
-
-
-def _dtype(call: Call, operation: operations.Operation, first: Tensor | None) -> str | None:
-    """The exact type of a new tensor, where the call names it or the operation fixes it."""
-    last = operation.name.rpartition(".")[2]
-    named = call.arguments.kwargs.get("dtype")
-    given = [named] if named is not None else [a for a in call.args if isinstance(a, External)]
-    for value in given:
-        name = value.name.rpartition(".")[2] if isinstance(value, External) else ""
-        return FULL_NAMES.get(name, name) if name and kind_of_dtype(name) is not None else None
-    if last in FULL_NAMES:
-        return FULL_NAMES[last]
-    if last in WHOLE:
-        numbers = last != "arange" or _kind_of_numbers(call.args) == "int"
-        return "int64" if numbers else None
-    if operation.factory and last in ("zeros", "ones", "empty", "rand", "randn"):
-        return "float32" if "default-dtype" not in call.m.memo else None
-    return first.dtype if first is not None and operation.dtype == "same" else None
 
 
 def _known_shape(call: Call, made: Tensor) -> tuple[Value, ...] | None:

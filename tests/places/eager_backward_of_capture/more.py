@@ -54,6 +54,7 @@ def before(net: nn.Module, x: torch.Tensor):
     loss = net(x).mean()
     loss.backward()  # ok: CG805
     net.zero_grad(set_to_none=True)
+    del loss
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         loss = net(x).mean()
