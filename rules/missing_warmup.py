@@ -133,7 +133,8 @@ def _optimizer(target: Obj) -> Need | None:
     """The first step makes the moments: recorded, they are made anew, as zeros, by every replay."""
     if "?state" not in target.fields:
         return None
-    return Need(frozenset({target.serial}), "the optimizer has never stepped", library=False)
+    made = target.site.key if target.site is not None else target.serial
+    return Need(frozenset({made}), "the optimizer has never stepped", library=False)
 
 
 def _in_first_run(event: Called) -> bool:

@@ -11,6 +11,8 @@ from graphlint.rules import operations
 from graphlint.rules.rule import Report, Rule
 
 HELP = "build the optimizer with `capturable=True`"
+# Optimizers of other libraries that count their steps in Python, without a word, unless they are told not to.
+COUNTING = frozenset({"apex.optimizers.FusedAdam", "transformer_engine.pytorch.optimizers.FusedAdam"})
 
 
 class OptimizerNotCapturable(Rule):
@@ -25,9 +27,15 @@ class OptimizerNotCapturable(Rule):
     def on(self, event: Called) -> Iterator[Report]:
         if event.what != "optimizer-step" or event.capture is None or event.capture.compiled:
             return
+        lacks = any(isinstance(value, Const) and not value.value for value in event.arguments)
+        if event.data in COUNTING and lacks:
+            name = event.data.rpartition(".")[2]
+            message = f"`{name}` has no `capturable=True`, and replays keep the step count of the capture"
+            yield Report(event.place, message, help=HELP)
+            return
         entry = operations.lookup(f"torch.optim.{event.data}") if isinstance(event.data, str) else None
         if entry is None or entry.effect_of({"not-capturable"}) is None:
             return
-        if any(isinstance(value, Const) and not value.value for value in event.arguments):
+        if lacks:
             message = f"`{event.data}` has no `capturable=True`, and its step refuses to be captured"
             yield Report(event.place, message, help=HELP)

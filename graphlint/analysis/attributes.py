@@ -94,6 +94,8 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
             m.memo[key] = External(f"Tensor.{name}", owner)
         elif name == "shape":
             m.memo[key] = _unknown_shape(owner)
+        elif name == "zero_grad":
+            m.memo[key] = External("torch.optim.Optimizer.zero_grad", owner)
         else:
             typed = GRAPH_CONTEXT if name == "graph" else ""
             reason = f"attribute `{name}` of {owner.reason or 'an unknown value'}"

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     displaced,
     effects,
     ignored,
+    late_changes,
     orphans,
     parallel,
     renewals,
@@ -295,6 +296,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     _frozen_uses(m, record, place)
     carried.replayed(m, record, place)
     ignored.replayed(m, record, place)
+    late_changes.replayed(m, record, place, {id(each.read) for each in changed})
     _overwrite_pool(m, record, place)
 
 

@@ -19,6 +19,7 @@ from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Condition, Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
+from graphlint.analysis.late_changes import Late
 from graphlint.analysis.parallel import ThreadRun, note_cuda_call
 from graphlint.analysis.timeline import Timeline
 from graphlint.analysis.values import (
@@ -30,6 +31,7 @@ from graphlint.analysis.values import (
     Host,
     Mapping,
     Obj,
+    Partial,
     Sequence_,
     Storage,
     Tensor,
@@ -112,6 +114,7 @@ class Machine:
         self.updating = False
         self.warming: list[ast.AST] = []
         self.replays = 0
+        self.late: list[Late] = []
         self.trains = False  # whether the program has run a backward pass
         self.resets: list[Condition] = []  # undecided tests under which a graph was let go
         self.arms: set[tuple[int, bool]] = set()  # of which `if`, by its identity, which arm has run
@@ -293,7 +296,12 @@ class Machine:
         if cell in capture.reads or cell in capture.written:
             return
         held = tensors_in(value, 1)
-        if _may_hold(value) or any(tensor.on_device or tensor.device == "pinned" for tensor in held):
+        called = isinstance(value, (Function, Partial)) and isinstance(owner, Obj)
+        if (
+            called
+            or _may_hold(value)
+            or any(tensor.on_device or tensor.device == "pinned" for tensor in held)
+        ):
             self.kept_alive.append(fields)
             capture.reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
 

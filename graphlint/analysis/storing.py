@@ -9,6 +9,7 @@ from graphlint.analysis import (
     calls,
     carried,
     ignored,
+    late_changes,
     lazies,
     library,
     lifetimes,
@@ -23,6 +24,7 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
     Class,
+    Const,
     External,
     Fields,
     Function,
@@ -137,9 +139,17 @@ def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place
             owner.storage.replaced[place.key] = (place, m.clock)
             m.emit(Called(place=place, what="set-data", target=owner, arguments=(value,)))
             library.note_replaced(m, owner, place)
+    elif name == "requires_grad":
+        note_gradients_wanted(m, [owner], value, place)
     elif name == "grad":
         m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
         library.note_grad(m, owner, value, place)
+
+
+def note_gradients_wanted(m: Machine, tensors: list[Tensor], wanted: Value | None, place: Place) -> None:
+    """`requires_grad` is set: what is not to be trained any longer goes on being trained by a graph."""
+    if isinstance(wanted, Const) and not wanted.value:
+        late_changes.note(m, late_changes.REQUIRES_GRAD, place, [each.storage for each in tensors])
 
 
 def in_place(m: Machine, owner: Tensor, node: ast.AST, frame: Frame, operands: tuple[Value, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marked_rules
+from tests.programs import check_marked_rules, findings
 
 FIRST_STEP = """\
 import torch
@@ -199,3 +199,66 @@ def test_a_warp_launch_in_a_torch_capture() -> None:
 )
 def test_a_warp_launch_on_the_capturing_stream(launch: str) -> None:
     check_marked_rules(WARP.format(launch=launch, mark="ok: CG501"))
+
+
+GRADIENTS = """\
+import torch
+from torch import nn
+
+
+def main(net: nn.Module, loader):
+    net = net.cuda()
+    params = list(net.parameters())
+    sample = torch.zeros(4, 4, device="cuda")
+    net = torch.cuda.make_graphed_callables(net, (sample,))
+    kept = []
+    for x in loader:
+        loss = net(x.cuda()).mean()
+        kept.append(torch.autograd.grad(loss, params)[0]{copy})
+    return torch.stack(kept).mean().item()
+"""
+
+
+def _reported(copy: str) -> bool:
+    found = findings(GRADIENTS.format(copy=copy))
+    return any(each.code == "CG201" for each in found)
+
+
+def test_gradients_of_a_graphed_module_share_their_buffers() -> None:
+    assert _reported("")
+
+
+def test_copies_of_such_gradients_are_kept() -> None:
+    assert not _reported(".clone()")
+
+
+COUNTING = """\
+import torch
+from apex.optimizers import FusedAdam
+from torch import nn
+
+
+def main(net: nn.Module):
+    opt = FusedAdam(net.parameters(), lr=1e-3{option})
+    x = torch.zeros(4, 4, device="cuda")
+
+    def step():
+        opt.zero_grad(set_to_none=True)
+        net(x).mean().backward()
+        opt.step()  # {mark}
+
+    for _ in range(3):
+        step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    graph.replay()
+"""
+
+
+def test_an_optimizer_of_another_library_that_counts_in_python() -> None:
+    check_marked_rules(COUNTING.format(option="", mark="expect: CG804"))
+
+
+def test_an_optimizer_of_another_library_that_does_not() -> None:
+    check_marked_rules(COUNTING.format(option=", capturable=True", mark="ok: CG804"))

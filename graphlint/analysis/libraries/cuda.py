@@ -12,7 +12,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
-from graphlint.analysis.libraries import hooks, streams_events
+from graphlint.analysis.libraries import hooks, nn, streams_events
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     FALSE,
@@ -25,6 +25,8 @@ from graphlint.analysis.values import (
     Mapping,
     Obj,
     Sequence_,
+    Storage,
+    Tensor,
     Union,
     Unknown,
     Value,
@@ -238,7 +240,16 @@ def _graphed(call: Call, target: Value, sample: tuple[Value, ...], named: Value 
         )
     finally:
         captures.end(call.m, call.place)
+    _own_gradients(call, target, graph)
     return _in_place_of(call, target, made)
+
+
+def _own_gradients(call: Call, target: Value, graph: Obj) -> None:
+    """The gradients of a graphed module's parameters come in buffers of its graph, the same each time."""
+    if isinstance(target, Obj):
+        for parameter in nn.parameters_of(call.m, target, call.place):
+            buffer = Tensor(Storage("cuda", call.place, graph), "float", parameter.ndim)
+            call.m.memo["graphed gradient", parameter.storage.serial] = buffer
 
 
 def _restore_forward(call: Call, target: Value) -> None:

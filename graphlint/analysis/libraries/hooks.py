@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls
+from graphlint.analysis import calls, late_changes
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call, model
@@ -25,6 +25,7 @@ def register(call: Call) -> Value:
     if isinstance(call.owner, Obj) and hook is not None:
         key = BEFORE if "pre_hook" in call.name else FORWARD
         keep(call.m, call.owner, key, hook, handle, with_kwargs=call.flag(99, "with_kwargs") is True)
+        late_changes.note(call.m, late_changes.HOOK, call.place, [call.owner.serial], handle)
     return handle
 
 

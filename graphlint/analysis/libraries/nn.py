@@ -351,11 +351,19 @@ def _state(call: Call) -> Value:
     return value if path else Unknown("submodule")
 
 
+def _requires_grad(call: Call) -> Value:
+    if isinstance(call.owner, Obj):
+        parameters = parameters_of(call.m, call.owner, call.place)
+        storing.note_gradients_wanted(call.m, parameters, call.get(0, "requires_grad"), call.place)
+    return call.owner or NONE
+
+
 METHOD_MODELS: dict[str, Model] = {
     "train": modes.switch,
     "eval": modes.switch,
     "__init__": _init,
     "zero_grad": _zero_grad,
+    "requires_grad_": _requires_grad,
     "register_buffer": _register_buffer,
     "register_parameter": _register_buffer,
     "parameters": _parameters,

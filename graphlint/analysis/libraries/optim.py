@@ -44,11 +44,22 @@ OPTIMIZERS = (
 )
 
 
-@model(*[f"torch.optim.{name}" for name in OPTIMIZERS])
+# Optimizers of other libraries that are made and used like those of torch.
+OTHERS = (
+    *[f"apex.optimizers.Fused{name}" for name in ("Adam", "LAMB", "NovoGrad", "Adagrad", "SGD")],
+    "apex.optimizers.FusedMixedPrecisionLamb",
+    "transformer_engine.pytorch.optimizers.FusedAdam",
+    "transformer_engine.pytorch.optimizers.FusedSGD",
+    "deepspeed.ops.adam.FusedAdam",
+)
+
+
+@model(*[f"torch.optim.{name}" for name in OPTIMIZERS], *OTHERS)
 def _optimizer(call: Call) -> Value:
     made = Obj("torch.optim.Optimizer", call.place)
     known = call.arguments.more_kwargs is None
-    made.fields["kind"] = Const(call.name.rpartition(".")[2]) if known else Unknown("optimizer")
+    kind = call.name if call.name in OTHERS else call.name.rpartition(".")[2]
+    made.fields["kind"] = Const(kind) if known else Unknown("optimizer")
     made.fields["param_groups"] = optimizer_groups.of_call(call)
     optimizer_state.make(call, made)
     return made
@@ -144,10 +155,22 @@ def _backward(call: Call) -> Value:
         tensor_ops.note_use(m, [target], call.place)
     if m.captures:
         m.captures[-1].work += 1
+        m.captures[-1].facts.setdefault("trained", set()).update(each.storage for each in trained)
     autograd.run_backward(m, call.place, call.frame)
     if call.name == "torch.autograd.grad":
-        return Sequence_((), "tuple", m.tensor(None, call.place))
+        return _gradients(call)
     return NONE
+
+
+def _gradients(call: Call) -> Value:
+    """What `torch.autograd.grad` returns: of parameters of a graphed module its buffers, else new tensors."""
+    wanted = call.get(1, "inputs")
+    named = list(tensors_in(wanted, 2)) if wanted is not None else []
+    held = [call.m.memo.get(("graphed gradient", each.storage.serial)) for each in named]
+    buffers = [call.m.refresh(each, call.place) for each in held if isinstance(each, Tensor)]
+    if buffers and not call.m.captures:
+        return Sequence_(buffers, "tuple")
+    return Sequence_((), "tuple", call.m.tensor(None, call.place))
 
 
 @model("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast_mode.autocast")

@@ -180,6 +180,8 @@ def call_method(call: Call) -> Value:
         if owner is None:
             return Unknown(f"result of `{name}`", change_of(call.owner) if call.owner else Change.CONFIG)
     assert owner is not None
+    if name == "requires_grad_" and isinstance(owner, Tensor):
+        storing.note_gradients_wanted(call.m, [owner], call.get(0, "requires_grad"), call.place)
     operation = operations.method(name, of)
     return perform(call, operation, [owner, *call.args])
 
