@@ -17,6 +17,8 @@ USES = {
     "launch": "becomes a launch argument",
     "slice": "bounds a slice in captured code",
     "index": "is an index in captured code",
+    "key": "chooses a tensor in captured code",
+    "elements": "is gone through in captured code",
     "loop": "bounds a loop in captured code",
     "flag": "decides a branch in captured code",
     "branch": "decides a branch in captured code",

@@ -27,6 +27,7 @@ class GlobalCaptureModeWithThreads(Rule):
     def __init__(self) -> None:
         self._runs: list[ThreadRun] = []
         self._inside: list[tuple[Capture, ThreadRun]] = []
+        self._beside: list[tuple[Capture, ThreadRun]] = []
 
     def on(self, event: CaptureStarted | Called) -> Iterator[Report]:
         if isinstance(event, Called):
@@ -40,12 +41,13 @@ class GlobalCaptureModeWithThreads(Rule):
             self._inside.append((capture, capture.facts["thread"]))
         for loader in capture.facts["loaders"]:
             yield _report(capture, "the pinning thread of a data loader calls CUDA meanwhile", loader.site)
-        for run in capture.facts["threads"]:
-            if run.calls_outside(capture.facts["locks"]):
-                yield _report(capture, "a thread that was started before calls CUDA meanwhile", run.place)
+        self._beside += [(capture, run) for run in capture.facts["threads"]]
 
     def at_end(self) -> Iterator[Report]:
-        """A capture on a thread: another thread may have been started after it, so wait for the end."""
+        """What a thread does is known at the end, and another one may have been started after a capture."""
+        for capture, run in self._beside:
+            if run.calls_outside(capture.facts["locks"]):
+                yield _report(capture, "a thread that was started before calls CUDA meanwhile", run.place)
         for capture, thread in self._inside:
             for other in self._runs:
                 if other.overlaps(thread) and other.calls_outside(capture.facts["locks"]):

@@ -19,6 +19,7 @@ from graphlint.analysis import (
     streams,
     tensor_ops,
     timeline,
+    walked,
 )
 from graphlint.analysis.events import (
     CaptureEnded,
@@ -396,11 +397,15 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
             written = written or _advanced_cell(m, record, use) or displaced.number(m, record, use)
         if written is not None or _is_left_behind(m, record, use):
             reported.add(spot)
-            event = FrozenUse(
-                place=use.place, chain=use.chain, capture=record, certainty=use.certainty, use=use
-            )
-            event.written = written.place if written is not None else None
-            m.emit(event)
+            _tell_frozen(m, record, use, written)
+    for use, written in walked.added_to(m, record):
+        _tell_frozen(m, record, use, written)
+
+
+def _tell_frozen(m: Machine, record: Capture, use: HostUse, written: Write | None) -> None:
+    event = FrozenUse(place=use.place, chain=use.chain, capture=record, certainty=use.certainty, use=use)
+    event.written = written.place if written is not None else None
+    m.emit(event)
 
 
 def _is_flag(record: Capture, use: HostUse) -> bool:

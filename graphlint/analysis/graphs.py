@@ -162,6 +162,7 @@ class Capture:
     before: dict[Cell, Any] = field(default_factory=dict)
     appended: dict[Cell, bool] = field(default_factory=dict)
     first_runs: set[Hop] = field(default_factory=set)
+    walked: dict[Cell, tuple[Sequence_, HostUse]] = field(default_factory=dict)
     carried: dict[Cell, tuple[Write, Read, Certainty]] = field(default_factory=dict)
     orphaned: dict[Cell, Write] = field(default_factory=dict)
 

@@ -43,6 +43,7 @@ from graphlint.analysis.values import (
     is_none,
     join,
     join_all,
+    tensors_in,
 )
 from graphlint.rules import operations
 
@@ -154,6 +155,8 @@ def _sliced(owner: Sequence_, index: SliceValue) -> Sequence_:
 
 def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame: Frame) -> Value:
     place = frame.place(node)
+    if m.captures and any(tensors_in(owner, 2)):
+        tensor_ops.host_use(m, node, index, "key", frame)
     identity = identity_of(index)
     if identity is not None and identity in owner.fields:
         value: Value = owner.fields[identity][1]

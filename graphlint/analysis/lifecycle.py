@@ -18,6 +18,7 @@ from graphlint.analysis import (
     generators,
     instances,
     names,
+    parallel,
     statements,
     subclasses,
     synthesis,
@@ -61,6 +62,7 @@ def run(m: Machine, root: Root) -> None:
         else:
             _run_function(m, root, frame)
         _run_uncalled(m, frame)
+        parallel.look_again(m)
     finally:
         m.frames.pop()
         while m.captures:

@@ -17,6 +17,7 @@ from graphlint.analysis import (
     statements,
     storing,
     tensor_ops,
+    walked,
 )
 from graphlint.analysis.events import LoopStarted
 from graphlint.analysis.frames import Frame, Loop
@@ -54,6 +55,7 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
         if m.captures:
             indexing.note_items_read(m, value)
             effects.take(m, value)
+            walked.note(m, value)
         if value.serial in m.sequence_cells and m.captures:
             items = tuple(effects.tainted_element(m, value, item) for item in value.items)
             return items, effects.tainted_element(m, value, value.rest) if value.rest is not None else None

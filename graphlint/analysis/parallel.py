@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class ThreadRun:
 
     `worker` tells threads apart: the jobs of a pool with one worker share it. `calls` holds, for each CUDA
     call seen in it, the locks that were held there. Times are steps of the machine; `entry` is the call of
-    the program's own entry point that started it.
+    the program's own entry point that started it, `target` runs its code.
     """
 
     place: Place
@@ -34,6 +34,7 @@ class ThreadRun:
     reused: bool = False
     ended: int | None = None
     calls: set[frozenset[int]] = field(default_factory=set)
+    target: Callable[[], object] = lambda: None
 
     def overlaps(self, other: ThreadRun) -> bool:
         """Whether both run at the same time on threads of their own."""
@@ -65,6 +66,27 @@ def finish_jobs(m: Machine, owner: Obj) -> None:
     for run in m.threads:
         if run.owner == owner.serial and run.ended is None:
             run.ended = m.steps
+
+
+def run_on(m: Machine, run: ThreadRun) -> None:
+    """Run the code of a thread: not part of an open capture, on the default stream."""
+    kept = m.captures, m.streams, m.contexts, m.foreign
+    m.foreign = m.capture or m.foreign
+    m.captures, m.streams, m.contexts = [], [], []
+    m.running.append(run)
+    try:
+        run.target()
+    finally:
+        m.running.pop()
+        m.captures, m.streams, m.contexts, m.foreign = kept
+
+
+def look_again(m: Machine) -> None:
+    """Threads that found nothing to do when they were started may find it now: queues, lists of events."""
+    for run in list(m.threads):
+        if run.ended is None and not run.calls:
+            with m.compiling():
+                run_on(m, run)
 
 
 def held_locks(m: Machine) -> frozenset[int]:

@@ -107,9 +107,10 @@ def _is_graph_context(part: ast.AST) -> bool:
 
 
 def _calls_graph(call: ast.Call) -> bool:
-    """`anything.graph(...)`, or `getattr(module, "graph")`."""
+    """`anything.graph(...)`, or `getattr(module, "graph")`; `self.graph(...)` calls a field of that name."""
     if isinstance(call.func, ast.Attribute):
-        return call.func.attr == "graph"
+        owner = call.func.value
+        return call.func.attr == "graph" and not (isinstance(owner, ast.Name) and owner.id == "self")
     if isinstance(call.func, ast.Name) and call.func.id == "getattr":
         return any(isinstance(arg, ast.Constant) and arg.value in CAPTURING for arg in call.args)
     return False

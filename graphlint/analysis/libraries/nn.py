@@ -165,7 +165,7 @@ def _forward(call: Call, owner: Obj) -> Value:
     if override is not None:
         return calls.call(m, override, call.arguments, call.node, call.frame, call.place)
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
-    tensor_ops.note_use(m, [*given, *(own_weights(m, owner, call.place) if m.captures else ())], call.place)
+    tensor_ops.note_use(m, [*given, *(_weights_read(m, owner, call.place) if m.captures else ())], call.place)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
     note_module(m, owner)
     modes.note(m, owner, call.place, call.frame)
@@ -197,6 +197,13 @@ def trained_parameters(m: Machine, place: Place) -> list[Tensor]:
     """The parameters of every module that the open capture has run so far."""
     called = m.capture.facts.get("modules", {}) if m.capture is not None else {}
     return list(dict.fromkeys(t for owner in called.values() for t in parameters_of(m, owner, place)))
+
+
+def _weights_read(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
+    """The weights that calling a library module, or one that nobody constructs, reads."""
+    if owner.cls == "torch.nn.Module":
+        return [_stand_in(m, owner.serial, place)]
+    return own_weights(m, owner, place)
 
 
 def own_weights(m: Machine, owner: Obj, place: Place) -> list[Tensor]:

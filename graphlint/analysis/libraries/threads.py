@@ -59,7 +59,7 @@ def _given(owner: Obj) -> Arguments:
 def _run_beside(
     call: Call, target: Value, arguments: Arguments, *, worker: int, reused: bool, owner: int
 ) -> ThreadRun:
-    """Run a callable as another thread would: not part of an open capture, on the default stream."""
+    """Run a callable as another thread would."""
     m = call.m
     entry = m.frames[1] if len(m.frames) > 1 else None
     run = ThreadRun(call.place, worker, owner, m.steps, entry, reused)
@@ -67,15 +67,8 @@ def _run_beside(
     m.emit(Called(place=call.place, what="thread-start", target=call.owner or NONE, data=run))
     if isinstance(target, (Unknown, External)):
         return run
-    kept = m.captures, m.streams, m.contexts, m.foreign
-    m.foreign = m.capture or m.foreign
-    m.captures, m.streams, m.contexts = [], [], []
-    m.running.append(run)
-    try:
-        calls.call(m, target, arguments, call.node, call.frame, call.place)
-    finally:
-        m.running.pop()
-        m.captures, m.streams, m.contexts, m.foreign = kept
+    run.target = lambda: calls.call(m, target, arguments, call.node, call.frame, call.place)
+    parallel.run_on(m, run)
     return run
 
 
