@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import captures, correlations, kinds, operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
-from graphlint.analysis.frames import Condition, Frame
+from graphlint.analysis.frames import Condition, Frame, KeptTest
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -312,9 +312,38 @@ def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[t
             return _kept(m, node.left, frame, lambda part: (identical(part, NONE) is not False) is is_none)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
         return _isinstance_implied(m, node, polarity, frame)
+    if isinstance(node, ast.Name) and (test := _kept_test(node.id, frame)) is not None:
+        return _implied(m, test, polarity, frame)
     if isinstance(node, (ast.Name, ast.Attribute)):
         return _kept(m, node, frame, lambda part: truth(part) is not (not polarity))
     return []
+
+
+def keep_test(name: str, node: ast.expr, answer: Value, frame: Frame) -> None:
+    """Remember that a local name keeps the answer of a test: `is_table = isinstance(x, dict)`."""
+    names = _names_tested(node)
+    if names:
+        frame.tests[name] = KeptTest(node, answer, {each: frame.env.fields.get(each) for each in names})
+
+
+def _kept_test(name: str, frame: Frame) -> ast.expr | None:
+    """The test whose answer a name keeps, as long as neither it nor what it asked about was bound anew."""
+    kept = frame.tests.get(name)
+    if kept is None or frame.env.fields.get(name) is not kept.answer:
+        return None
+    same = all(frame.env.fields.get(each) is value for each, value in kept.names.items())
+    return kept.node if same else None
+
+
+@per_node
+def _names_tested(node: ast.expr) -> frozenset[str]:
+    """The names in a test that says something about one of them; none for other expressions."""
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node = node.operand
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+    if not is_call and not _asks_for_none(node):
+        return frozenset()
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name)) - {"isinstance"}
 
 
 def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:

@@ -86,6 +86,15 @@ class Condition:
     doubt: Certainty | None = None
 
 
+@dataclass(slots=True, eq=False)
+class KeptTest:
+    """A test whose answer a local name keeps, the answer, and what the names in the test were then."""
+
+    node: ast.expr
+    answer: Value
+    names: dict[str, Value | None]
+
+
 @per_node
 def _unparsed(node: ast.AST) -> str:
     return ast.unparse(node)
@@ -136,6 +145,7 @@ class Frame:
     nonlocals: set[str] = field(default_factory=set)
 
     statement: ast.AST | None = None
+    tests: dict[str, KeptTest] = field(default_factory=dict)
 
     def place(self, node: ast.AST) -> Place:
         return Place(self.module, node, self.qualname)

@@ -66,6 +66,8 @@ def _assign(m: Machine, node: ast.Assign, frame: Frame) -> None:
     value = expressions.evaluate(m, node.value, frame)
     for target in node.targets:
         assign(m, target, value, frame, node)
+        if isinstance(target, ast.Name):
+            conditions.keep_test(target.id, node.value, value, frame)
 
 
 def _annotated(m: Machine, node: ast.AnnAssign, frame: Frame) -> None:

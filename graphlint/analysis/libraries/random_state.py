@@ -29,8 +29,9 @@ def _seed(call: Call) -> Value:
 
 
 def _announce_state(call: Call) -> None:
-    """Random state is read or set by Python, which a replay does not run."""
-    if call.m.captures:
+    """Random state of the device is read or set by Python, which a replay does not run."""
+    on_host = isinstance(call.owner, Obj) and call.owner.fields.get("type") == "cpu"
+    if call.m.captures and not on_host:
         call.m.emit(Called(place=call.place, what="rng-state", target=call.owner or NONE, data=call.name))
 
 
