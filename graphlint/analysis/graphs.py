@@ -165,6 +165,7 @@ class Capture:
     walked: dict[Cell, tuple[Sequence_, HostUse]] = field(default_factory=dict)
     carried: dict[Cell, tuple[Write, Read, Certainty]] = field(default_factory=dict)
     orphaned: dict[Cell, Write] = field(default_factory=dict)
+    lost_stores: list[tuple[str, int, int]] = field(default_factory=list)  # into what is not known
 
     @property
     def by_program(self) -> bool:

@@ -15,6 +15,7 @@ from graphlint.analysis import (
     lifetimes,
     orders,
     orphans,
+    refills,
     storing,
     table_conditions,
     tensor_ops,
@@ -325,6 +326,7 @@ def put_item(m: Machine, owner: Value, index: Value, value: Value, node: ast.AST
             _put_object(m, part, index, value, node, frame)
         else:
             lifetimes.note_escape(m, (value,))
+            refills.note_lost(m, frame.place(node))
 
 
 def _put_object(m: Machine, owner: Obj, index: Value, value: Value, node: ast.AST, frame: Frame) -> None:

@@ -92,6 +92,7 @@ class Machine:
         self.touched: dict[Storage, int] = {}  # when eager code last did anything with memory
         self.others: dict[int, Obj] = {}
         self.escaped: set[Storage] = set()
+        self.lost_stores: set[tuple[str, int, int]] = set()
         self.writes: dict[Cell, list[Write]] = {}
         self.filled: dict[Cell, Capture] = {}
         self.kept_alive: list[Fields] = []

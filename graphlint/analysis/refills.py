@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import Event
+from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import Fields, Mapping, Obj, Union, Value, tensors_in
@@ -31,6 +32,7 @@ class Refill:
         self._events: list[Event] = []
         self._before = dict(capture.written), dict(capture.first), set(capture.absent)
         self._uses = len(capture.host_uses)
+        self._lost = len(capture.lost_stores)
 
     def begin(self) -> None:
         self._m.listener = self._events.append
@@ -39,8 +41,9 @@ class Refill:
         """Close the arm, which wrote `taken`; True when it does not run: nothing of it has happened."""
         m, capture = self._m, self._capture
         m.listener = self._listener
-        satisfied = m.capture is capture and any(
-            _is_refilled(m, capture, fields, key) for fields, key, _ in taken.values()
+        satisfied = m.capture is capture and (
+            any(_is_refilled(m, capture, fields, key) for fields, key, _ in taken.values())
+            or any(key in m.lost_stores for key in capture.lost_stores[self._lost :])
         )
         if satisfied:
             capture.written, capture.first, capture.absent = self._before
@@ -59,9 +62,21 @@ def watch(m: Machine, test: ast.expr) -> Refill | None:
     return Refill(m, capture)
 
 
+def note_lost(m: Machine, place: Place) -> None:
+    """A store goes into something that is not known: a line that has made one before has filled it then."""
+    if m.capture is None:
+        m.lost_stores.add(place.key)
+    else:
+        m.capture.lost_stores.append(place.key)
+
+
 @per_node
 def _compares(test: ast.expr) -> bool:
-    return any(isinstance(part, _SIZES) for part in ast.walk(test))
+    return any(isinstance(part, _SIZES) or _asks_for_field(part) for part in ast.walk(test))
+
+
+def _asks_for_field(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr"
 
 
 def _is_refilled(m: Machine, capture: Capture, fields: Fields, key: object) -> bool:

@@ -13,6 +13,7 @@ from graphlint.analysis import (
     lazies,
     library,
     lifetimes,
+    refills,
     synthesis,
     tensor_ops,
     timeline,
@@ -66,6 +67,7 @@ def put(
         stored(m, owner, m.fields_of(owner), name, value, place, augmented=augmented)
     elif isinstance(owner, Unknown):
         lifetimes.note_escape(m, (value,))
+        refills.note_lost(m, place)
         if name == "grad":
             m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
     elif isinstance(owner, External):

@@ -109,3 +109,44 @@ def record(x: torch.Tensor):
 )
 def test_another_stream_has_a_table_of_its_own(key: str, mark: str) -> None:
     check(STREAMS.format(key=key, mark=mark))
+
+
+UNKNOWN = """
+import torch
+
+class Runner:
+    def __init__(self, layer):
+        self.layer = layer
+
+    def body(self, x, layer):
+        {fill}
+        return x * 2
+
+    def record(self, x: torch.Tensor):
+        x = x.cuda()
+        {warm}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.body(x, self.layer)
+"""
+FILLS = {
+    "a field": """if getattr(layer, "table", None) is None:
+            layer.table = torch.tensor([1.0, 2.0]).cuda()  # {mark}: CG306""",
+    "a field that may be there": """if not hasattr(layer, "table"):
+            layer.table = torch.tensor([1.0, 2.0]).cuda()  # {mark}: CG306""",
+    "an entry": """if x.shape[0] not in layer.tables:
+            layer.tables[x.shape[0]] = torch.tensor([1.0, 2.0]).cuda()  # {mark}: CG306""",
+    "not for good": """if x.shape[0] % 2 == 0:
+            layer.table = torch.tensor([1.0, 2.0]).cuda()  # {mark}: CG306""",
+}
+
+
+@pytest.mark.parametrize("which", ["a field", "a field that may be there", "an entry"])
+def test_something_unknown_was_filled_in_the_warm_up(which: str) -> None:
+    check(UNKNOWN.format(fill=FILLS[which].format(mark="ok"), warm="self.body(x, self.layer)"))
+    check(UNKNOWN.format(fill=FILLS[which].format(mark="expect"), warm="pass"))
+
+
+def test_something_unknown_is_filled_time_and_again() -> None:
+    fill = FILLS["not for good"].format(mark="expect")
+    check(UNKNOWN.format(fill=fill, warm="self.body(x, self.layer)"))
