@@ -16,7 +16,7 @@ bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/speed.py $(TREES)
 
 growth: .venv-bench/ready
-	.venv-bench/bin/python benchmarks/growth.py
+	.venv-bench/bin/python benchmarks/growth.py docs/growth.svg
 
 # The mark is written last, so that an interrupted installation is done again.
 .venv-demo/ready: pyproject.toml

@@ -1,6 +1,8 @@
 """How the cost grows: generated projects of more files, of more regions, and one very long file.
 
-python benchmarks/growth.py
+    python benchmarks/growth.py [PLOT.svg]
+
+Prints the table of docs/performance.md and, with a name, writes its plot.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from measure import Cost, cost_of
+from plot import Panel, svg
 
 CHECK = [sys.executable, "-m", "graphlint", "check", "--isolated", "--exit-zero", "--no-cache", "."]
 FILES = (1_000, 4_000, 16_000)
@@ -97,15 +100,20 @@ STEP = "    x = x + {n}\n    x = torch.relu(x)\n"
 
 def main() -> None:
     print("| files | regions | CPU s | wall s | memory MB |\n|---|---|---|---|---|")
-    for files in FILES:
-        _row(f"{files:,} | 10", _cost(files, 10))
-    for regions in REGIONS:
-        _row(f"1,000 | {regions:,}", _cost(1_000, regions))
+    of_files = [(files, _row(f"{files:,} | 10", _cost(files, 10)).cpu) for files in FILES]
+    of_regions = [(count, _row(f"1,000 | {count:,}", _cost(1_000, count)).cpu) for count in REGIONS]
     _row(f"1 of {LINES:,} lines | 1", _cost_of_long_file())
+    if len(sys.argv) > 1:
+        panels = [
+            Panel("Files, with ten regions", "files", "CPU s", of_files),
+            Panel("Regions, in 1,000 files", "regions", "CPU s", of_regions),
+        ]
+        Path(sys.argv[1]).write_text(svg(panels), encoding="utf-8")
 
 
-def _row(what: str, cost: Cost) -> None:
+def _row(what: str, cost: Cost) -> Cost:
     print(f"| {what} | {cost.cpu:.2f} | {cost.wall:.2f} | {cost.memory:.0f} |", flush=True)
+    return cost
 
 
 def _cost(files: int, regions: int) -> Cost:
