@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import names
 from graphlint.analysis.classes import ClassInfo, last_name, names_record
 from graphlint.analysis.values import MAX_ALTERNATIVES, Class, alternatives
+from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import children
 
 if TYPE_CHECKING:
@@ -69,17 +70,18 @@ def _below(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
 
 def _direct(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
     for module in m.project.deriving(info.name):
-        known_as = {info.name} | {
-            name
-            for name, bound in module.bindings.items()
-            if any(each.alias is not None and each.alias.name == info.name for each in bound)
-        }
-        for name, node in module.functions():
-            if isinstance(node, ast.ClassDef) and any(_base_name(base) in known_as for base in node.bases):
-                value = names.module_attribute(m, module, name) if "." not in name else None
+        known_as = {info.name} | module.imported_as.get(info.name, set())
+        for name, node in module.classes:
+            if not known_as.isdisjoint(_base_names(node)):
+                value = names.module_attribute(m, module, name)
                 for part in alternatives(value) if value is not None else ():
                     if isinstance(part, Class) and info in part.info.mro():
                         yield part.info
+
+
+@per_node
+def _base_names(node: ast.ClassDef) -> frozenset[str]:
+    return frozenset(map(_base_name, node.bases))
 
 
 def _base_name(base: ast.expr) -> str:

@@ -87,6 +87,22 @@ class ModuleFile:
         return iter(self._definitions)
 
     @cached_property
+    def classes(self) -> list[tuple[str, ast.ClassDef]]:
+        """The classes of the top level, in text order."""
+        found = self._definitions
+        return [(name, node) for name, node in found if isinstance(node, ast.ClassDef) and "." not in name]
+
+    @cached_property
+    def imported_as(self) -> dict[str, set[str]]:
+        """What the module calls the names that it imports at its top level."""
+        found: dict[str, set[str]] = {}
+        for name, bound in self.bindings.items():
+            for binding in bound:
+                if binding.alias is not None:
+                    found.setdefault(binding.alias.name, set()).add(name)
+        return found
+
+    @cached_property
     def _by_qualname(self) -> dict[str, list[Definition]]:
         found: dict[str, list[Definition]] = {}
         for qualname, node in self._definitions:
