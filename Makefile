@@ -11,11 +11,16 @@ test: .venv-test/ready
 	.venv-test/bin/mypy
 	.venv-test/bin/python -m pytest -n 2
 
+# Not as a link to this folder, which would make every start of Python in that environment slower.
+INSTALL_AS_USERS_DO = .venv-bench/bin/python -m pip install --quiet --no-deps --force-reinstall .
+
 # TREES is a folder of unpacked trees: vllm, megatron-core, flashinfer-python, ... (docs/performance.md).
 bench: .venv-bench/ready
+	$(INSTALL_AS_USERS_DO)
 	.venv-bench/bin/python benchmarks/speed.py $(TREES)
 
 growth: .venv-bench/ready
+	$(INSTALL_AS_USERS_DO)
 	.venv-bench/bin/python benchmarks/growth.py docs/growth.svg
 
 # The mark is written last, so that an interrupted installation is done again.
@@ -31,7 +36,7 @@ growth: .venv-bench/ready
 
 .venv-bench/ready: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet -e . ruff torchfix
+	.venv-bench/bin/python -m pip install --quiet . ruff torchfix
 	touch $@
 
 clean:
