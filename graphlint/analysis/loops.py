@@ -300,9 +300,12 @@ def _leave(m: Machine, loop: Loop, frame: Frame) -> None:
 
 def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
     """A `while` loop: its test is control flow; the body runs at most twice."""
-    loop = Loop(m.heap.open(), frame.place(node.test))
+    counter, order = orders.counted(node)
+    loop = Loop(m.heap.open(), frame.place(node.test), order=order)
     frame.loops.append(loop)
     for _ in range(1 if m.captures else 2):
+        loop.iteration += 1
+        _follow_counter(m, counter, loop, frame)
         m.step += not m.captures
         value = expressions.evaluate(m, node.test, frame)
         truth = conditions.test(m, value, node.test, frame, "while")
@@ -315,6 +318,14 @@ def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
         statements.execute(m, node.orelse, frame)
     frame.loops.pop()
     _leave(m, loop, frame)
+
+
+def _follow_counter(m: Machine, counter: str, loop: Loop, frame: Frame) -> None:
+    """Tell where the number that a `while` loop counts with is used, as for the element of a `for` loop."""
+    value = frame.env.fields.get(counter)
+    if not m.captures and isinstance(value, (Const, Host)):
+        m.loop_cells[(id(loop), "element")] = loop
+        m.heap.write(frame.env.fields, counter, _with_cell(value, (id(loop), "element")))
 
 
 def comprehension(

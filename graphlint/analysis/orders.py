@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Function, Obj, Sequence_, Value, alternatives, is_none
+from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 Part = int | str | None
 
 _OPPOSITE = {"ascending": "descending", "descending": "ascending"}
+_DIRECTIONS: dict[type[ast.operator], str] = {
+    ast.Add: "ascending",
+    ast.Mult: "ascending",
+    ast.LShift: "ascending",
+    ast.Sub: "descending",
+    ast.FloorDiv: "descending",
+    ast.RShift: "descending",
+}
 # Sizes are not negative, so that these keep the order of the numbers that they are applied to.
 _GROWING = (ast.Add, ast.Mult, ast.Pow, ast.LShift, ast.FloorDiv)
 
@@ -88,6 +97,34 @@ def _of_lambda(node: ast.Lambda) -> tuple[str, Part]:
         if isinstance(body.slice, ast.Constant) and isinstance(body.slice.value, int):
             return order, body.slice.value
     return "", None
+
+
+@per_node
+def counted(loop: ast.While) -> tuple[str, str]:
+    """The name that a `while` loop counts up or down, once in each turn, and the order; empty when none."""
+    steps = [step for node in walk(loop) if (step := _stepped(node))[1]]
+    names = [part.id for part in walk(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    return steps[0] if len(steps) == 1 and names.count(steps[0][0]) == 1 else ("", "")
+
+
+def _stepped(node: ast.AST) -> tuple[str, str]:
+    """The name that a statement moves on (`n *= 2`, `n = min(2 * n, most)`), and where to."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return node.target.id, _DIRECTIONS.get(type(node.op), "")
+    if (
+        not isinstance(node, ast.Assign)
+        or len(node.targets) != 1
+        or not isinstance(node.targets[0], ast.Name)
+    ):
+        return "", ""
+    name, value = node.targets[0].id, node.value
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("min", "max"):
+        moving = [arg for arg in value.args if isinstance(arg, ast.BinOp)]
+        value = moving[0] if len(moving) == 1 else value
+    if not isinstance(value, ast.BinOp):
+        return "", ""
+    sides = [side for side in (value.left, value.right) if isinstance(side, ast.Name) and side.id == name]
+    return (name, _DIRECTIONS.get(type(value.op), "")) if len(sides) == 1 else ("", "")
 
 
 def note(m: Machine, value: Value, order: str, part: Part = None) -> None:

@@ -148,3 +148,60 @@ def test_numbers_that_are_no_sizes_have_no_order_to_keep() -> None:
 def test_graphs_with_pools_of_their_own_have_no_common_order() -> None:
     text = runner("self.sizes", "ok", pool="None")
     check_marks(text.replace("pool=self.pool):", "pool=self.pool):  # expect: CG602"))
+
+
+COUNTING = """
+import torch
+
+class Runner:
+    def __init__(self, net, limit: int):
+        self.net = net
+        self.x = torch.zeros(limit, 16, device="cuda")
+        self.pool = torch.cuda.graph_pool_handle()
+        self.graphs = {{}}
+
+    def record(self, size: int):
+        rows = self.x[:size]
+        self.net(rows)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool):
+            out = self.net(rows)
+        self.graphs[size] = (graph, out)
+
+    def record_all(self, limit: int):
+        {start}
+        while {test}:  # {mark}: CG601
+            self.record({size})
+            {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "step"),
+    [
+        ("size = 1", "size <= limit", "size *= 2"),
+        ("size = 1", "size <= limit", "size = size + 8"),
+        ("size = 1", "size < limit", "size = min(2 * size, limit)"),
+        (
+            "size = 1",
+            "True",
+            "if size >= limit:\n                break\n            size = min(2 * size, limit)",
+        ),
+    ],
+)
+def test_counting_up(start: str, test: str, step: str) -> None:
+    check_marks(COUNTING.format(start=start, test=test, step=step, size="size", mark="expect"))
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "step", "size"),
+    [
+        ("size = limit", "size >= 1", "size //= 2", "size"),
+        ("size = limit", "size > 1", "size = max(size // 2, 1)", "size"),
+        ("size, turn = limit, 0", "turn < 3", "turn += 1", "size"),
+        ("turn = 0", "turn < 3", "turn += 1", "limit"),
+        ("size = 1", "size <= limit", "size *= 2\n            size -= 1", "size"),
+    ],
+)
+def test_counting_down_or_something_else(start: str, test: str, step: str, size: str) -> None:
+    check_marks(COUNTING.format(start=start, test=test, step=step, size=size, mark="ok"), select=("CG601",))
