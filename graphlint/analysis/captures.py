@@ -43,6 +43,7 @@ from graphlint.analysis.graphs import (
 )
 from graphlint.analysis.libraries import autograd
 from graphlint.analysis.values import (
+    CONTENT,
     DRAWN,
     MODE,
     Cell,
@@ -439,6 +440,17 @@ def keys_of(record: Capture) -> set[object]:
     return record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
 
 
+def _content_stands(record: Capture, use: HostUse) -> bool:
+    """Whether a number was read from host memory that nobody has written or replaced since."""
+    storages = [record.contents[serial] for serial, key in use.cells if key == CONTENT]
+    if not storages or any(storage.version != version for storage, version in storages):
+        return False
+    held = {storage for storage, _ in storages}
+    reads = [r for r in record.host_memory.values() if any(t.storage in held for t in tensors_in(r.value, 1))]
+    now = [(read, value_in(read.fields, read.key)) for read in reads]
+    return not any(names_other_memory(read.value, value)[0] for read, value in now if value is not None)
+
+
 def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
     """Whether a changing argument was recorded in an earlier step, and nothing keys the graph by it.
 
@@ -451,7 +463,7 @@ def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
         return False
     if record.graph is not None and record.graph.fields.get("open key"):
         return False
-    return not _still_stands(m, record, use)
+    return not (_still_stands(m, record, use) or _content_stands(record, use))
 
 
 def _still_stands(m: Machine, record: Capture, use: HostUse) -> bool:

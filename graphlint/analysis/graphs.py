@@ -166,6 +166,8 @@ class Capture:
     carried: dict[Cell, tuple[Write, Read, Certainty]] = field(default_factory=dict)
     orphaned: dict[Cell, Write] = field(default_factory=dict)
     lost_stores: list[tuple[str, int, int]] = field(default_factory=list)  # into what is not known
+    host_memory: dict[Cell, Read] = field(default_factory=dict)  # cells with tensors on the CPU
+    contents: dict[int, tuple[Storage, int]] = field(default_factory=dict)  # what of them became numbers
 
     @property
     def by_program(self) -> bool:

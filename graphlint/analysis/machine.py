@@ -305,6 +305,9 @@ class Machine:
         ):
             self.kept_alive.append(fields)
             capture.reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
+        elif held and cell not in capture.host_memory:
+            self.kept_alive.append(fields)
+            capture.host_memory[cell] = Read(fields, key, value, place, (), owner, name)
 
     def tainted(
         self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | Env | None, name: str

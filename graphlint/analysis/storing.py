@@ -178,6 +178,7 @@ def wrote_tensor(
     The host waits for a copy between memories if `waits`; the old value is used if `accumulates`.
     """
     place = frame.place(node)
+    owner.storage.version += 1
     if m.captures:
         timeline.captured(m, owner, value, place)
     else:

@@ -10,6 +10,7 @@ from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
 from graphlint.analysis.values import (
+    CONTENT,
     Change,
     Const,
     External,
@@ -202,7 +203,8 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
     """A number made from the values of tensors.
 
     It changes from call to call. In a capture the read of a device tensor is the hazard, not what is then
-    done with the number. What captured code reads from host memory that it has made itself is no news to it.
+    done with the number. What captured code reads from host memory that it has made itself is no news to it,
+    and memory that the program has made may stay as it is: its content is a cell.
     """
     capture = m.capture
     if capture is None:
@@ -211,7 +213,12 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
         any(tensor.on_device for tensor in tensors)
         or not any(_is_brought(capture, tensor) for tensor in tensors)
     )
-    return Host(kind, Change.SHAPE if told else Change.CHANGING)
+    if told or capture is None or any(tensor.storage.changing for tensor in tensors):
+        return Host(kind, Change.SHAPE if told else Change.CHANGING)
+    for tensor in tensors:
+        capture.contents.setdefault(tensor.storage.serial, (tensor.storage, tensor.storage.version))
+    cells = frozenset((tensor.storage.serial, CONTENT) for tensor in tensors)
+    return Host(kind, Change.CHANGING, None, cells)
 
 
 def note_source(m: Machine, operands: list[Tensor], made: Value) -> None:

@@ -102,6 +102,8 @@ MODE = "training"
 
 # The key of a cell that stands for no place: the number was drawn, or read off a clock, by captured code.
 DRAWN = "drawn"
+# The key of a cell that stands for the values in a storage, by its serial number.
+CONTENT = "content"
 OF_CHANCE: Cell = (0, DRAWN)
 OF_CLOCK: Cell = (1, DRAWN)
 
@@ -135,7 +137,8 @@ class Storage:
     """A block of memory, told apart by where and when it was made.
 
     `graph` is the graph in whose capture it was allocated; `replaced` holds the places where the
-    program swapped the memory behind a tensor that keeps its name (`p.data = t`), each with its latest time.
+    program swapped the memory behind a tensor that keeps its name (`p.data = t`), each with its latest time;
+    `version` counts the writes in place.
     """
 
     __slots__ = (
@@ -147,6 +150,7 @@ class Storage:
         "serial",
         "site",
         "stream",
+        "version",
     )
 
     def __init__(self, device: str | None, site: Place | None, graph: Obj | None = None) -> None:
@@ -156,6 +160,7 @@ class Storage:
         self.changing = False
         self.owner = ""
         self.replaced: dict[object, tuple[Place, int]] = {}
+        self.version = 0
         self.stream: Obj | None = None
         self.serial = next(_serial)
 
