@@ -18,7 +18,7 @@ class Step:
         return loss
 
     def record(self):
-        with torch.cuda.graph(self.graph):
+        with torch.cuda.graph(self.graph):  # expect: CG701
             self.loss = self()
 
 
@@ -37,7 +37,7 @@ class Pair:
         self.x = torch.zeros(8, width, device="cuda")
         self.graph = torch.cuda.CUDAGraph()
         self.net(self.x)
-        with torch.cuda.graph(self.graph):
+        with torch.cuda.graph(self.graph):  # expect: CG701
             self.net(self.x).mean().backward()
             self.fast.step()  # expect: CG804
             self.slow.step()  # expect: CG804
@@ -52,7 +52,7 @@ def delta(net: nn.Module, x: torch.Tensor):
     radam = torch.optim.RAdam(net.parameters())
     net(x)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):  # expect: CG701
         net(x).mean().backward()
         optimizer.step()  # expect: CG804
         radam.step()  # graphlint: ignore[CG804] -- the test asserts the message

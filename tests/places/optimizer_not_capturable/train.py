@@ -13,10 +13,10 @@ class Trainer:
         self.x = torch.zeros(8, width, device="cuda")
         self.graph, self.other = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         self.net(self.x)
-        with torch.cuda.graph(self.graph):
+        with torch.cuda.graph(self.graph):  # expect: CG701
             self.net(self.x).mean().backward()
             update(self.optimizer)
-        with torch.cuda.graph(self.other):
+        with torch.cuda.graph(self.other):  # expect: CG701
             self.capturable.step()  # ok: CG804
 
     def run(self):
@@ -43,7 +43,7 @@ def plain(net: nn.Module, x: torch.Tensor):
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     net(x)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):  # expect: CG701
         net(x).mean().backward()
         optimizer.step()  # ok: CG804
     graph.replay()
@@ -53,7 +53,7 @@ def fused(net: nn.Module, x: torch.Tensor):
     optimizer = torch.optim.AdamW(net.parameters(), fused=True)
     net(x)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):  # expect: CG701
         net(x).mean().backward()
         optimizer.step()  # expect: CG804
     graph.replay()
@@ -63,7 +63,7 @@ def fused_capturable(net: nn.Module, x: torch.Tensor):
     optimizer = torch.optim.AdamW(net.parameters(), fused=True, capturable=True)
     net(x)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):  # expect: CG701
         net(x).mean().backward()
         optimizer.step()  # ok: CG804
     graph.replay()
@@ -73,7 +73,7 @@ def by_options(net: nn.Module, x: torch.Tensor, options: dict):
     optimizer = torch.optim.Adam(net.parameters(), **options)
     net(x)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):  # expect: CG701
         net(x).mean().backward()
         optimizer.step()  # ok: CG804
     graph.replay()
