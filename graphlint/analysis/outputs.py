@@ -101,7 +101,7 @@ def _is_above_the_replay(graph: Obj, taken: Place) -> bool:
     """
     own, *calls = graph.fields.get("replayed", (None,))
     if own is not None and _is_same_function(taken, own):
-        return taken.line < own.line
+        return bool(taken.line < own.line)
     return any(_is_same_function(taken, call) and taken.line <= call.line for call in calls)
 
 
