@@ -16,6 +16,7 @@ from graphlint.analysis import (
     orders,
     orphans,
     refills,
+    rows,
     storing,
     table_conditions,
     tensor_ops,
@@ -247,6 +248,7 @@ def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: 
         tensor_ops.note_use(m, [owner], frame.place(node))
         made = m.tensor(owner.device, frame.place(node), owner.kind, ndim)
         made.library = owner.library
+        rows.note_made(m, (owner, *tensors_in(index)), made)
         return made
     part = owner.alias(ndim=ndim)
     part.part = index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, conditions, storing, tensor_ops
+from graphlint.analysis import attributes, calls, conditions, rows, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -175,6 +175,7 @@ def _forward(call: Call, owner: Obj) -> Value:
         return _opaque(call, given)
     device = tensor_ops.common_device(given) if given else None
     made = m.tensor(device, call.place, "float", given[0].ndim if given and last == "Linear" else None)
+    rows.note_made(m, given, made)
     if last in RETURNING_TUPLES:
         return Sequence_((), "tuple", made)
     return made
