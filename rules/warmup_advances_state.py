@@ -11,6 +11,7 @@ from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import Storage, Tensor
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
+from graphlint.rules.wording import is_parameter
 
 HELP = "save the state before the warm-up and copy it back, or warm up on copies"
 
@@ -43,7 +44,11 @@ class WarmupAdvancesState(Rule):
             if event.capture is not None and event.capture.lazy and event.capture.by_program:
                 self.recorded[id(event.capture)] = Recorded()
         elif event.what == "tensor-write" and isinstance(event.target, Tensor):
-            self._written(event, event.target.storage)
+            if not is_parameter(event.target):
+                self._written(event, event.target.storage)
+        elif event.what == "backward" and event.capture is not None:
+            # Training steps learn from what they warm up with: that is how it is done.
+            self.recorded.pop(id(event.capture), None)
 
     def _written(self, event: Called, storage: Storage) -> None:
         if event.capture is not None:
