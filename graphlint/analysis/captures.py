@@ -15,6 +15,7 @@ from graphlint.analysis import (
     late_changes,
     orphans,
     parallel,
+    renamed,
     renewals,
     streams,
     tensor_ops,
@@ -292,7 +293,8 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
         return
     record.replayed.add(place.hop)
     record.renewed = renewals.renewal(record, among)
-    changed = tuple(c for read in record.reads.values() if (c := _compare(m, record, read)) is not None)
+    compared = (_compare(m, record, read) for read in record.reads.values())
+    changed = (*(each for each in compared if each is not None), *renamed.changed(m, record))
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record, step=m.step))
     timeline.replayed(m, record, place)
     _frozen_uses(m, record, place)

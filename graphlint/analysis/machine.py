@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import carried, conditions, effects, once, orphans, outputs, roots, streams, swaps
+from graphlint.analysis import (
+    carried,
+    conditions,
+    effects,
+    once,
+    orphans,
+    outputs,
+    renamed,
+    roots,
+    streams,
+    swaps,
+)
 from graphlint.analysis.budgets import Budget, Exhausted
 from graphlint.analysis.events import Displaced, Event
 from graphlint.analysis.frames import Condition, Frame, Loop, Place
@@ -89,6 +100,7 @@ class Machine:
         self.classes: dict[int, ClassInfo] = {}
         self.instances: dict[int, Obj] = {}
         self.refilled: dict[Storage, int] = {}  # when eager code last wrote into memory
+        self.names_of: dict[Storage, list[tuple[Fields, Any]]] = {}
         self.touched: dict[Storage, int] = {}  # when eager code last did anything with memory
         self.others: dict[int, Obj] = {}
         self.escaped: set[Storage] = set()
@@ -247,6 +259,7 @@ class Machine:
     ) -> None:
         """Note a write that has happened, for a replay to blame."""
         cell = (id(fields), key)
+        renamed.note_named(self, fields, key, value)
         conditional = bool(self.heap.journals) and any(not c.decided for c in self.frame.conditions)
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
