@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from textwrap import indent
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.programs import findings
