@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 # CG801
 
@@ -222,7 +222,7 @@ def build(options):
     ],
 )
 def test_a_captured_step(optimizer: str, mark: str) -> None:
-    check_marks(STEP.format(optimizer=optimizer, mark=mark))
+    check_marked_rules(STEP.format(optimizer=optimizer, mark=mark))
 
 
 def test_an_eager_step_of_any_optimizer() -> None:
