@@ -7,11 +7,15 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphlint.profiles import Profile, ProfileError, named, profile_from
 from graphlint.rules.registry import UnknownSelectorError, resolve_selector
+
+if TYPE_CHECKING:
+    from graphlint.ignorefiles import IgnoreList
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,9 +62,7 @@ class Config:
 
     def ignored_in(self, path: str) -> tuple[str, ...]:
         """Return the code prefixes whose findings are not wanted in the file of an absolute real path."""
-        from graphlint.ignorefiles import ignore_list
-
-        lists = ((ignore_list(str(self.root), [each]), codes) for each, codes in self.per_file_ignores)
+        lists = _spared(self.root, self.per_file_ignores)
         return tuple(code for each, codes in lists if each.verdict(path, is_folder=False) for code in codes)
 
     def override(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Config:
@@ -73,6 +75,15 @@ class Config:
             select=_prefixes(select, "--select") if select else self.select,
             ignore=(*self.ignore, *_prefixes(ignore, "--ignore")),
         )
+
+
+@cache
+def _spared(
+    root: Path, per_file: tuple[tuple[str, tuple[str, ...]], ...]
+) -> list[tuple[IgnoreList, tuple[str, ...]]]:
+    from graphlint.ignorefiles import ignore_list
+
+    return [(ignore_list(str(root), [pattern]), codes) for pattern, codes in per_file]
 
 
 def _longest_match(code: str, prefixes: Iterable[str]) -> int | None:

@@ -175,7 +175,7 @@ def _judge(
 
 def _enabled_in(path: str, config: Config) -> Callable[[str], bool]:
     """Whether findings of a code are wanted in a file."""
-    unwanted = config.ignored_in(os.path.realpath(path))
+    unwanted = config.ignored_in(os.path.realpath(path)) if config.per_file_ignores else ()
     return lambda code: config.is_enabled(code) and not code.startswith(unwanted)
 
 
