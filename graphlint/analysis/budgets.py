@@ -10,8 +10,9 @@ that is left.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import roles, roots
@@ -46,7 +47,7 @@ class Budget:
     def __init__(self, m: Machine, steps: int) -> None:
         self.m = m
         self.total = steps
-        self.end = steps
+        self.end = self.most = steps
         self.patience = min(PATIENCE, steps * 4 // 5)
         self.stretch = max(LEAST, steps // LOOKS)
         m.limit = min(self.stretch, self.end)
@@ -65,19 +66,31 @@ class Budget:
         frame = _constructor(m, self) or _spender(m, self)
         if frame is not None:
             self.since = m.steps
+            outer = takewhile(lambda each: each is not frame, m.frames)
+            self._excuse(outer, m.steps - frame.began)
             raise CutShort(frame)
+
+    def _excuse(self, frames: Iterable[Frame], steps: int) -> None:
+        """Calls are not blamed for what was lost in another one, or spent on what they were given."""
+        for frame in frames:
+            frame.excused += steps
 
     @contextmanager
     def share(self) -> Iterator[None]:
-        """Run something with a part of the steps, which do not count as waiting for a capture."""
-        m = self.m
-        began, outer, patience = m.steps, self.end, self.patience
-        self.end = self.patience = min(outer, began + self.total // SHARE)
+        """Run something with a part of the steps, which count neither as waiting for a capture nor for
+        what it is run for.
+        """
+        m, part = self.m, self.total // SHARE
+        began, outer, most, patience = m.steps, self.end, self.most, self.patience
+        self.end = self.patience = min(most, began + part)
+        self.most = min(most, began + 2 * part)
         m.limit = min(m.limit, self.end)
         try:
             yield
         finally:
-            self.end, self.patience = outer, patience + m.steps - began
+            self._excuse(m.frames, m.steps - began)
+            self.end, self.most = min(most, outer + m.steps - began), most
+            self.patience = patience + m.steps - began
             m.limit = min(self.end, m.steps + self.stretch)
 
 
@@ -95,10 +108,10 @@ def _constructor(m: Machine, budget: Budget) -> Frame | None:
     """The outermost constructor that has taken its share; where a field is looked for, one made for it."""
     sliced = max((i for i, frame in enumerate(m.frames) if frame.sliced), default=-1)
     for frame in m.frames[sliced + 1 :]:
-        if m.steps - frame.began >= budget.stretch and _name(frame) in CONSTRUCTORS and _may_cut(m, frame):
+        if _spent(m, frame) >= budget.stretch and _name(frame) in CONSTRUCTORS and _may_cut(m, frame):
             return frame
     asked = m.frames[sliced] if sliced >= 0 else None
-    if asked is not None and m.steps - asked.began >= PLAIN * budget.stretch and _may_leave(m, asked):
+    if asked is not None and _spent(m, asked) >= budget.stretch and _may_leave(m, asked):
         return asked
     return None
 
@@ -109,9 +122,13 @@ def _spender(m: Machine, budget: Budget) -> Frame | None:
     if stretch < PLAIN * budget.stretch:
         return None
     for frame in reversed(m.frames):
-        if m.steps - frame.began >= stretch * MOST_OF_IT and _may_cut(m, frame):
+        if _spent(m, frame) >= stretch * MOST_OF_IT and _may_cut(m, frame):
             return frame
     return None
+
+
+def _spent(m: Machine, frame: Frame) -> int:
+    return m.steps - frame.began - frame.excused
 
 
 def _name(frame: Frame) -> str:

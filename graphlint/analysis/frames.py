@@ -136,6 +136,7 @@ class Frame:
     conditions: list[Condition] = field(default_factory=list)
     reachable: bool = True
     began: int = 0  # the machine's steps when it began
+    excused: int = 0  # steps since then that are not its own fault
     sliced: bool = False  # whether it runs what one field depends on
     opened: tuple[int, int, int] | None = None  # what was open then; set for calls that can be cut short
     on_yield: Callable[[Value], Value] | None = None

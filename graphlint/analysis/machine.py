@@ -422,12 +422,12 @@ class Machine:
 
         A given object may be a whole engine: what the program does with it comes first.
         """
-        outer, exits, running = self.budget.end, list(self.open_exits), list(self.running)
+        exits, running = list(self.open_exits), list(self.running)
         try:
             with self.budget.share():
                 yield
         except Exhausted:
-            if self.steps > outer:
+            if self.steps > self.budget.end:
                 raise
             self.open_exits[:], self.running[:], self.updating = exits, running, False
 

@@ -213,10 +213,21 @@ class _Slicer:
             made.handlers = [self._handler(each) for each in statement.handlers]
         if not any(getattr(made, name, None) for name in _BLOCKS):
             return None
+        if isinstance(made, (ast.With, ast.AsyncWith)):
+            made.items = [item for item in made.items if not self._is_own_context(item)]
+            if not made.items:
+                made = ast.copy_location(
+                    ast.If(ast.copy_location(ast.Constant(True), made), made.body, []), made
+                )
         for part in ast.iter_child_nodes(made):
             if isinstance(part, (ast.expr, ast.withitem)):
                 self._need(_effects_of(part, self.owner).uses)
         return made
+
+    def _is_own_context(self, item: ast.withitem) -> bool:
+        """`with self.marked():`, a context that notes something about the object: no field depends on it."""
+        called = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
+        return item.optional_vars is None and _path(called or item)[0] == self.owner
 
     def _handler(self, handler: ast.ExceptHandler) -> ast.ExceptHandler:
         made = copy.copy(handler)
