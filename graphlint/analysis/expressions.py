@@ -202,11 +202,11 @@ def _is_small(value: object) -> bool:
 
 def derived(operation: Any, *operands: Value, kind: str = "any") -> Value:
     """A host value computed from others: it changes when they do, and equals itself."""
-    change = max((change_of(v) for v in operands), default=Change.CONFIG)
-    identities = tuple(identity_of(v) for v in operands)
-    cells = frozenset().union(*(cells_of(v) for v in operands))
-    if any(isinstance(v, Unknown) for v in operands) and not cells:
+    change = max(map(change_of, operands), default=Change.CONFIG)
+    cells = frozenset().union(*map(cells_of, operands))
+    if not cells and any(isinstance(v, Unknown) for v in operands):
         return Unknown(COMPUTED, change)
+    identities = tuple(map(identity_of, operands))
     symbol = (operation, identities) if None not in identities else None
     return Host(kind, change, symbol, cells)
 

@@ -260,6 +260,9 @@ class Machine:
         """Note a write that has happened, for a replay to blame."""
         cell = (id(fields), key)
         renamed.note_named(self, fields, key, value)
+        history = self.writes.get(cell)
+        if history is not None and len(history) >= self.MOST_WRITES and not self.captures:
+            return
         conditional = bool(self.heap.journals) and any(not c.decided for c in self.frame.conditions)
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
@@ -269,7 +272,6 @@ class Machine:
         filled = self.filled.get(cell) or self.effects.get(cell)
         if filled is not None and filled.graph is not None:
             record.stamp = filled.graph.fields.get("stamp", 0)
-        history = self.writes.get(cell)
         if history is None:
             self.kept_alive.append(fields)
             self.writes[cell] = [record]

@@ -477,7 +477,10 @@ def join(left: Value, right: Value) -> Value:
         return left
     kept: list[Value] = []
     for value in (*_unfolded(left), *_unfolded(right)):
-        if not any(same(value, other) for other in kept):
+        for other in kept:
+            if same(value, other):
+                break
+        else:
             kept.append(value)
     if len(kept) == 1:
         return kept[0]
@@ -515,6 +518,8 @@ def same(left: Value, right: Value) -> bool:
     """Whether both are certainly the same value, so that a join keeps one of them."""
     if left is right:
         return True
+    if type(left) is not type(right):
+        return False
     if isinstance(left, Const) and isinstance(right, Const):
         return type(left.value) is type(right.value) and left.value == right.value
     if isinstance(left, Host) and isinstance(right, Host):
