@@ -218,7 +218,10 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
     if not given:
         moved = getattr(getattr(place.node, "func", None), "attr", "") in MOVES
-        return Unknown("result of a call that could not be followed", change, MOVED if moved else "")
+        made = Unknown("result of a call that could not be followed", change, MOVED if moved else "")
+        if moved:
+            m.memo["moved at", made.serial] = place
+        return made
     return tensor_ops.opaque_result(m, place)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Env, Value
 from graphlint.facts.pernode import per_node
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
@@ -130,9 +131,10 @@ class ClassInfo:
 
     @property
     def is_plain_record(self) -> bool:
-        """Whether instances are data alone, without methods that could change them."""
+        """Whether instances are data alone, without methods that change them."""
         if "plain" not in self._known:
-            self._known["plain"] = self.is_record and not any(info.methods for info in self.mro())
+            methods = (node for info in self.mro() for node in info.methods.values())
+            self._known["plain"] = self.is_record and not any(map(_changes_fields, methods))
         return self._known["plain"]
 
     @property
@@ -256,3 +258,14 @@ def enum_member(info: ClassInfo, name: str) -> Const:
     value = EnumMember(f"{info.qualname}.{name}")
     value.info, value.member = info, name
     return Const(value)
+
+
+@per_node
+def _changes_fields(node: ast.AST) -> bool:
+    """Whether a method sets or deletes an attribute, of its object or of another."""
+    return any(
+        (isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load))
+        or (isinstance(part, ast.Name) and part.id in ("setattr", "delattr", "vars"))
+        or (isinstance(part, ast.Attribute) and part.attr in ("__dict__", "__setattr__"))
+        for part in walk(node)
+    )

@@ -43,6 +43,7 @@ from graphlint.analysis.values import (
     alternatives,
     join,
     join_all,
+    now,
     tensors_in,
 )
 
@@ -281,7 +282,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     frame = Frame(function.module, env, function.qualname, function, place)
     frame.level, frame.began = m.heap.open(), m.steps
     frame.opened = (len(m.open_exits), len(m.contexts), len(m.streams))
-    given, since = tuple(env.fields.values()), len(m.finished)
+    given, since, frame.born = tuple(env.fields.values()), len(m.finished), now()
     m.frames.append(frame)
     try:
         if isinstance(function.node, ast.Lambda):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, loops, statements
+from graphlint.analysis import functions, loops, orders, statements
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -93,6 +93,7 @@ def collect(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
     if not is_project(value):
         return (), Unknown("generator")
     yielded = drive(m, value, lambda item: NONE)
+    orders.note_yields(m, value, yielded)
     return (), join_all(yielded) if yielded else Unknown("generator")
 
 

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphlint.analysis import tensor_ops
 from graphlint.analysis.events import InputFreed
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
@@ -36,31 +37,42 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 4000
 # Weights are held by autograd as well; memory that a cache owns dies when the cache is cleared.
-OWNED = frozenset({"parameter", "buffer", "gradient", "assumed"})
+OWNED: frozenset[str] = frozenset({"parameter", "buffer", "gradient", "assumed"})
 
 
 def at_return(m: Machine, frame: Frame, given: tuple[Value, ...], since: int) -> None:
     """A call returns: tensors of its own that graphs captured since then read die, if nothing holds them."""
     captures = [capture for capture in m.finished[since:] if records_addresses(capture)]
-    own = {t.storage for v in frame.env.fields.values() for t in _tensors(v) if _is_made_in(t, frame)}
+    named = [(name, t) for name, v in frame.env.fields.items() for t in _tensors(m, v)]
+    own = {t.storage: name for name, t in named if _is_made_in(t, frame)}
     if not own or not captures or m.captures:
         return
-    alive = Reach()
+    alive = Reach(m)
     alive.walk([*frame.returned, *given, *frame.env.parents(), *roots_of(m)])
     if alive.spent:
         return
     for capture in captures:
         if capture.graph is None or capture.graph.serial not in alive.objects:
             continue
-        for storage in sorted(own & capture.storages.keys(), key=lambda each: each.serial):
+        for storage in sorted(own.keys() & capture.storages.keys(), key=lambda each: each.serial):
             if storage not in alive.storages and storage not in m.escaped and storage.site is not None:
-                used = capture.storages[storage]
-                m.emit(InputFreed(place=storage.site, storage=storage, recorded=capture, used=used))
+                used, place = capture.storages[storage], _bound_at(frame, own[storage], storage.site)
+                m.emit(InputFreed(place=place, storage=storage, recorded=capture, used=used))
+
+
+def _bound_at(frame: Frame, name: object, site: Place) -> Place:
+    """Where a call names memory that it, or something that it has called, has made."""
+    if frame.function is None or site.function == frame.qualname:
+        return site
+    for node in walk(frame.function.node):
+        if isinstance(node, ast.Assign) and any(name in _names_in(target) for target in node.targets):
+            return frame.place(node)
+    return site
 
 
 def at_clear(m: Machine, held: Value, place: Place) -> None:
     """A cache was emptied: tensors that only it held die."""
-    alive = Reach()
+    alive = Reach(m)
     alive.walk(roots_of(m))
     for capture in m.finished:
         for tensor in tensors_in(held):
@@ -83,7 +95,10 @@ def records_addresses(capture: Capture) -> bool:
     return not capture.compiled and capture.kind in ("torch.cuda.graph", "capture_begin", "begin_capture")
 
 
-def _tensors(value: object) -> Iterator[Tensor]:
+def _tensors(m: Machine, value: object) -> Iterator[Tensor]:
+    moved = tensor_ops.moved_tensor(m, value) if isinstance(value, Value) else None
+    if moved is not None:
+        return iter((moved,))
     return tensors_in(value, 2) if isinstance(value, Value) else iter(())
 
 
@@ -92,7 +107,9 @@ def _is_made_in(tensor: Tensor, frame: Frame) -> bool:
     if storage.graph is not None or storage.owner in OWNED or storage.device not in ("cuda", "pinned", None):
         return False
     site = storage.site
-    return site is not None and site.module is frame.module and site.function == frame.qualname
+    if site is None or site.module is not frame.module:
+        return False
+    return site.function == frame.qualname or storage.serial > frame.born
 
 
 def roots_of(m: Machine) -> list[Any]:
@@ -109,7 +126,8 @@ def roots_of(m: Machine) -> list[Any]:
 class Reach:
     """The memory and the objects that can be reached from some values."""
 
-    def __init__(self) -> None:
+    def __init__(self, m: Machine) -> None:
+        self._machine = m
         self.storages: set[Storage] = set()
         self.objects: set[int] = set()
         self.spent = False
@@ -144,8 +162,10 @@ class Reach:
             return [part.owner] if part.owner is not None else []
         elif isinstance(part, Function):
             return _closed_over(part)
-        elif isinstance(part, Unknown) and "alternatives" in part.reason:
-            self.spent = True
+        elif isinstance(part, Unknown):
+            self.spent = self.spent or "alternatives" in part.reason
+            moved = tensor_ops.moved_tensor(self._machine, part)
+            return [moved] if moved is not None else []
         return []
 
 

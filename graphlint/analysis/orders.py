@@ -33,17 +33,26 @@ _GROWING = (ast.Add, ast.Mult, ast.Pow, ast.LShift, ast.FloorDiv)
 
 def of(m: Machine, value: Value | None) -> str:
     """The order of the elements, or of the part of them that `part_of` names."""
-    if not isinstance(value, Sequence_):
+    if not isinstance(value, (Sequence_, Obj)):
         return ""
     known = m.memo.get(("order", value.serial))
     if isinstance(known, Const):
         return str(known.value)
+    if isinstance(value, Obj):
+        return ""
     numbers = [v.value for v in value.items if isinstance(v, Const) and isinstance(v.value, (int, float))]
     if len(numbers) == len(value.items) > 1 and value.rest is None and value.kind != "set":
         if numbers == sorted(numbers):
             return "ascending"
         return "descending" if numbers == sorted(numbers, reverse=True) else ""
     return ""
+
+
+def note_yields(m: Machine, generator: Obj, yielded: list[Value]) -> None:
+    """A generator has yielded known numbers in order: it goes on like this."""
+    order = of(m, Sequence_(yielded))
+    if order:
+        m.memo["order", generator.serial] = Const(order)
 
 
 def reverse(order: str) -> str:

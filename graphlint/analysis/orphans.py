@@ -77,7 +77,7 @@ def changed(m: Machine, record: Capture, read: Read) -> Changed | None:
 def _note_lost(
     m: Machine, readers: Iterable[tuple[Capture, list[Cell]]], before: Value, value: Value, place: Place
 ) -> None:
-    held, now = lifetimes.Reach(), lifetimes.Reach()
+    held, now = lifetimes.Reach(m), lifetimes.Reach(m)
     held.walk([before])
     now.walk([*lifetimes.roots_of(m), value])
     if held.spent or now.spent:

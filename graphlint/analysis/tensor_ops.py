@@ -11,6 +11,7 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
 from graphlint.analysis.values import (
     CONTENT,
+    MOVED,
     Change,
     Const,
     External,
@@ -110,6 +111,24 @@ def _multiplied(m: Machine, node: ast.AST, library: str, operands: tuple[Value, 
     found = operation.effect_of() if operation is not None else None
     if found is not None:
         effect(m, node, name, found.kind, operands, frame, how="@")
+
+
+def moved_tensor(m: Machine, value: Value) -> Tensor | None:
+    """The tensor that an unknown value is, which was moved to the device, once an operation has taken it."""
+    found = m.memo.get(("moved tensor", value.serial)) if isinstance(value, Unknown) else None
+    return found if isinstance(found, Tensor) else None
+
+
+def as_operand(m: Machine, value: Value) -> Value:
+    """What an operation takes: something unknown that was moved to the device is a tensor there."""
+    if not isinstance(value, Unknown) or value.typed != MOVED:
+        return value
+    made = moved_tensor(m, value)
+    if made is None:
+        with m.before_everything():
+            made = m.tensor("cuda", m.memo.get(("moved at", value.serial)))
+        m.memo["moved tensor", value.serial] = made
+    return made
 
 
 def fresh_like(m: Machine, value: Tensor, place: Place, kind: str | None = None) -> Tensor:

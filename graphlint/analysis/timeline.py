@@ -60,6 +60,7 @@ class Timeline:
     replays: dict[int, Work] = field(default_factory=dict)
     filling: dict[Storage, Work] = field(default_factory=dict)  # host memory, by what writes it
     draining: dict[Storage, Work] = field(default_factory=dict)  # host memory, by what reads it
+    results: dict[Storage, Work] = field(default_factory=dict)  # what replays write in place
 
     def issue(self, stream: Obj, place: Place) -> Work:
         """Count a piece of work on a stream: it comes after everything that the host has waited for."""
@@ -130,6 +131,9 @@ def used(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
     line, stream = m.timeline, _current(m)
     for tensor in tensors:
         graph = tensor.storage.graph
+        written = line.results.get(tensor.storage)
+        if written is not None and not line.orders(written, stream):
+            m.emit(Race(place=place, kind="output", earlier=written.place, stream=stream))
         replay = line.replays.get(graph.serial) if graph is not None else None
         if graph is None or replay is None:
             continue
@@ -204,6 +208,7 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
         if not line.orders(reader, stream):
             m.emit(Race(place=place, kind="overwritten", earlier=reader.place, stream=stream))
     work = line.replays[graph] = line.issue(stream, place)
+    line.results.update(dict.fromkeys(record.facts.get("written-in-place", ()), work))
     filled = record.facts.get("filled-host", ())
     line.filling.update(dict.fromkeys(filled, work))
     pinned = [storage for storage in record.storages if storage.device == "pinned" and storage not in filled]
@@ -213,6 +218,8 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
 def captured(m: Machine, owner: Tensor, source: Value | None, place: Place) -> None:
     """Captured code writes a tensor in place: copies to host memory are recorded, writes of Python not."""
     capture = m.captures[-1]
+    if owner.on_device and owner.storage.graph is None:
+        capture.facts.setdefault("written-in-place", set()).add(owner.storage)
     if owner.device != "pinned":
         return
     if isinstance(source, Tensor) and source.on_device:

@@ -164,7 +164,8 @@ def _forward(call: Call, owner: Obj) -> Value:
     override = owner.fields.get("?forward")
     if override is not None:
         return calls.call(m, override, call.arguments, call.node, call.frame, call.place)
-    given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
+    values = [tensor_ops.as_operand(m, value) for value in call.arguments.all()]
+    given = [t for value in values for t in tensors_in(value, 2)]
     tensor_ops.note_use(m, [*given, *(_weights_read(m, owner, call.place) if m.captures else ())], call.place)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
     note_module(m, owner)

@@ -23,6 +23,7 @@ from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     NONE,
     Change,
+    Class,
     Const,
     Function,
     Host,
@@ -288,6 +289,20 @@ def _same_elements(call: Call) -> Value:
 @model("itertools.count")
 def _count(call: Call) -> Value:
     return Sequence_((), "list", Host("int", Change.CHANGING), Change.CHANGING)
+
+
+@model("dataclasses.fields")
+def _fields(call: Call) -> Value:
+    """The fields of a record or of its class, of which programs use the names."""
+    value = call.args[0] if call.args else NONE
+    info = value.info if isinstance(value, Class) else value.cls if isinstance(value, Obj) else None
+    if info is None or isinstance(info, str):
+        return Unknown("fields")
+    made = []
+    for name in info.record_fields():
+        made.append(Obj("dataclasses.Field", call.place))
+        made[-1].fields["name"] = Const(name)
+    return Sequence_(made, "tuple")
 
 
 @model("dataclasses.replace")

@@ -207,6 +207,7 @@ def call_function(call: Call, operation: operations.Operation) -> Value:
 def perform(call: Call, operation: operations.Operation, operands: list[Value]) -> Value:
     """An operation on abstract operands: its effect on the capture, its use of host numbers, its result."""
     m = call.m
+    operands = [tensor_ops.as_operand(m, value) for value in operands]
     keywords = call.arguments.kwargs
     out = keywords.get("out")
     tensors = tensor_ops.operands_of(*operands, *(v for k, v in keywords.items() if k != "out"))

@@ -16,7 +16,7 @@ class Prefetcher:
         if batch is None:
             return False
         with torch.cuda.stream(self.stream):
-            self.static.copy_(batch, non_blocking=True)  # RUNTIME: stream-escape
+            self.static.copy_(batch, non_blocking=True)  # ALT: stream-escape
         return True
 
 

@@ -53,10 +53,12 @@ class Agent:
         loss = -self.critic(torch.cat([self.obs, self.actor(self.obs)], -1)).mean()
         loss.backward()
         self.actor_opt.step()
-        with torch.no_grad():
-            for slow, fast in zip(self.target.parameters(), self.critic.parameters(), strict=False):
-                slow.lerp_(fast, self.tau)
         return loss.detach()
+
+    @torch.no_grad()
+    def _follow(self):
+        for slow, fast in zip(self.target.parameters(), self.critic.parameters(), strict=False):
+            slow.lerp_(fast, self.tau)
 
     def update(self, obs, act, reward):
         self.obs.copy_(obs)
@@ -66,6 +68,7 @@ class Agent:
         self.updates += 1
         if self.updates % self.delay == 0:
             losses["actor"] = self.run["actor"]().clone()
+            self._follow()
         return losses
 
 
