@@ -24,7 +24,7 @@ class HostCheckInCapture(Rule):
     hazard = "implicit-sync"
     level = Level.ERROR
     summary = "captured code runs an operation that needs an answer from the device on the host"
-    rows = ("C06", "C14", "C15", "C16", "C17", "C21", "D13")
+    rows = ("C06", "C14", "C15", "C16", "C17", "C19", "C21", "D13")
     subscribes = (Operation, Called)
 
     def on(self, event: Operation | Called) -> Iterator[Report]:

@@ -218,8 +218,9 @@ class CaptureGuarded(Event):
 class Race(Event):
     """Two pieces of work touch the same memory, and nothing says which comes first.
 
-    `kind` says what: an `input` written, an `output` read, a reader of it `overwritten` by a replay, host
-    memory read (`host-read`) or written (`host-write`) by Python. `earlier` is where the other work began.
+    `kind` says what: the `same-graph` or graphs of the `same-pool` replayed, an `input` written, an `output`
+    read, a reader of it `overwritten` by a replay, host memory read (`host-read`) or written (`host-write`)
+    by Python. `earlier` is where the other work began.
     """
 
     kind: str

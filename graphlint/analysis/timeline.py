@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import Race
 from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import share_memory
 from graphlint.analysis.values import Host, Obj, Storage, Tensor, Value
 
 if TYPE_CHECKING:
@@ -207,12 +208,26 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
     for reader in line.readers.pop(graph, ()):
         if not line.orders(reader, stream):
             m.emit(Race(place=place, kind="overwritten", earlier=reader.place, stream=stream))
+    _meets_others(m, record, stream, place)
     work = line.replays[graph] = line.issue(stream, place)
     line.results.update(dict.fromkeys(record.facts.get("written-in-place", ()), work))
     filled = record.facts.get("filled-host", ())
     line.filling.update(dict.fromkeys(filled, work))
     pinned = [storage for storage in record.storages if storage.device == "pinned" and storage not in filled]
     line.draining.update(dict.fromkeys(pinned, work))
+
+
+def _meets_others(m: Machine, record: Capture, stream: Obj, place: Place) -> None:
+    """A replay while one of the graph, or of a graph in its pool, may be under way on another stream."""
+    for other in m.finished:
+        if other.graph is None or other.graph.fields.get("record") is not other:
+            continue
+        earlier = m.timeline.replays.get(other.graph.serial)
+        same = other.graph is record.graph
+        if earlier is None or m.timeline.orders(earlier, stream) or not (same or share_memory(record, other)):
+            continue
+        kind = "same-graph" if same else "same-pool"
+        m.emit(Race(place=place, kind=kind, earlier=earlier.place, stream=stream))
 
 
 def captured(m: Machine, owner: Tensor, source: Value | None, place: Place) -> None:

@@ -58,17 +58,17 @@ def _save(call: Call) -> Value:
     return NONE
 
 
-@model("torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly")
-def _set_anomaly(call: Call) -> Value:
-    """Switches the checks on for everything that follows; as a context it leaves them on for its body."""
-    mode = call.flag(0, "mode")
-    call.m.memo["anomaly"] = mode is True
-    if mode and call.m.captures:
-        event = Operation(
-            place=call.place, name=call.name, effect="host-check", entry=operations.lookup(call.name)
-        )
-        call.m.emit(event)
-    return Obj(call.name, call.place)
+@model("torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly")
+def _detect_anomaly(call: Call) -> Value:
+    """Checks every backward pass: from here on, or in the body of the context that it is."""
+    switches = call.name.endswith("set_detect_anomaly")
+    on = call.flag(0, "mode") is True if switches else True
+    if switches:
+        call.m.memo["anomaly"] = on
+    if on and call.m.captures:
+        entry = operations.lookup(call.name)
+        call.m.emit(Operation(place=call.place, name=call.name, effect="host-check", entry=entry))
+    return Obj("torch.autograd.detect_anomaly" if on else "torch.autograd.set_detect_anomaly", call.place)
 
 
 def detects_anomalies(m: Machine) -> bool:

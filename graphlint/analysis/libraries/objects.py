@@ -185,3 +185,11 @@ def _property(call: Call) -> Value:
     made = Obj("builtins.property", call.place)
     made.fields["getter"] = call.get(0, "fget") or Unknown("property")
     return made
+
+
+@model("Tensor.untyped_storage", "Tensor.storage")
+def _storage(call: Call) -> Value:
+    """The memory of a tensor as an object, whose methods may hand it to other processes."""
+    made = Obj("torch.UntypedStorage", call.place)
+    made.fields["of"] = call.owner if isinstance(call.owner, Tensor) else Unknown("tensor")
+    return made
