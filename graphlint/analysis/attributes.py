@@ -363,8 +363,12 @@ def _inherited(m: Machine, owner: Obj, name: str, place: Place) -> Value:
 
 
 def super_value(m: Machine, node: ast.Call, frame: Frame) -> Value:
-    """`super()`: an object whose attributes are looked up after the current class."""
+    """`super()`, `super(C, x)`: an object whose attributes are looked up after a class."""
     made = Obj("super", frame.place(node))
+    if len(node.args) == 2:
+        after, owner = (expressions.evaluate(m, each, frame) for each in node.args)
+        made.fields.update({"after": after, "self": owner})
+        return made
     function = frame.function
     if function is not None and function.cls is not None:
         first = function.node.args.args[0].arg if function.node.args.args else ""
@@ -400,6 +404,8 @@ def _after_project_classes(
         bases = (dotted for dotted in info.externals() if f"{dotted}.__init__" in MODELS)
         base = next(bases, "torch.nn.Module")
         return External(f"{base}.__init__", self_value)
+    if name == "__call__" and info.is_module and isinstance(self_value, Obj):
+        return get(m, self_value, "forward", place.node, m.frame)  # what calling a module comes to
     if isinstance(self_value, Obj):
         for dotted in info.externals():
             inherited = library.inherited_attribute(m, self_value, dotted, name, place)

@@ -551,3 +551,39 @@ def test_new_and_metaclass_call_still_construct() -> None:
             "one.read(x)",
         )
     )
+
+
+def test_the_call_of_a_module_above_a_named_class_runs_its_forward() -> None:
+    check_marks(
+        """
+import torch
+
+class Base(torch.nn.Module):
+    pass
+
+class Layer(Base):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def __call__(self, x):
+        return self.record(x)
+
+    def record(self, x: torch.Tensor):
+        run = super(Base, self).__call__
+        run(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = run(x)
+        return graph, y
+
+    def forward(self, x):
+        y = self.linear(x)
+        torch.cuda.synchronize()  # expect: CG301
+        return y
+
+    def reset(self):
+        torch.cuda.synchronize()  # ok: CG301
+""",
+        select=("CG301",),
+    )
