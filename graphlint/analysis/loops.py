@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -378,7 +379,7 @@ def _generate(
     iterable = source if source is not None else expressions.evaluate(m, part.iter, frame)
     _, rest = elements_of(m, iterable)
     open_ended = rest is not None
-    for value in _iterations(m, iterable, each=True):
+    for value in _turns(m, part, iterable, frame):
         statements.assign(m, part.target, value, frame, part.target)
         verdicts = [_filter(m, test, frame) for test in part.ifs]
         if False in verdicts:
@@ -387,6 +388,17 @@ def _generate(
         open_ended = _generate(m, node, depth + 1, frame, items, made) or open_ended
     known, _ = elements_of(m, iterable)
     return open_ended or len(known) > UNROLLED
+
+
+def _turns(m: Machine, part: ast.comprehension, iterable: Value, frame: Frame) -> Iterator[Value]:
+    """The elements that a comprehension is run for, each a turn of a loop."""
+    loop = Loop(0, frame.place(part.iter), _count(iterable), iterable, orders.of(m, iterable))
+    frame.loops.append(loop)
+    for value in _iterations(m, iterable, each=True):
+        loop.current = value
+        loop.iteration += 1
+        yield value if m.captures else _followed(m, value, loop)
+    frame.loops.remove(loop)
 
 
 def _filter(m: Machine, test: ast.expr, frame: Frame) -> bool | None:

@@ -358,6 +358,8 @@ class Machine:
             return value if value.storage.graph is None else outputs.stamped(self, value, place)
         if not depth:
             return value
+        if isinstance(value, Union) and _holds_output(value.values):
+            return Union(tuple(self.refresh(p, place, depth - 1) for p in value.values), value.chosen_by)
         if isinstance(value, Sequence_) and _holds_output(value.items):
             items = [self.refresh(item, place, depth - 1) for item in value.items]
             fresh = Sequence_(items, value.kind, value.rest, value.change, value.site)
@@ -495,7 +497,7 @@ def _may_hold(value: Value) -> bool:
 
 def _holds_output(values: Iterable[Value]) -> bool:
     """Whether a container directly holds a replayed graph's output that is not stamped yet."""
-    for value in values:
+    for value in (part for each in values for part in alternatives(each)):
         if isinstance(value, Tensor) and value.storage.graph is not None and value.stamp == 0:
             return bool(value.storage.graph.fields.get("stamp", 0))
     return False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import generators, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
-from graphlint.analysis.roots import Text, is_declared, text_of
+from graphlint.analysis.roots import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
@@ -32,24 +32,7 @@ def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
 
 def reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
     """The methods that a method calls on itself, transitively, itself included."""
-    yield from _closure(name, methods.keys(), lambda current: _text(methods, current).names)
-
-
-def names_reached(methods: Mapping[str, ast.AST], name: str) -> Iterator[str]:
-    """The functions of one scope that a function mentions, transitively, itself included."""
-    yield from _closure(name, methods.keys(), lambda current: text_of(methods[current]).names)
-
-
-def _closure(name: str, known: Set[str], mentioned: Callable[[str], set[str]]) -> Iterator[str]:
-    seen: set[str] = set()
-    stack = [name]
-    while stack:
-        current = stack.pop()
-        if current in seen or current not in known:
-            continue
-        seen.add(current)
-        yield current
-        stack.extend(sorted(mentioned(current) & known))
+    yield from reached_from(name, methods.keys(), lambda current: _text(methods, current).names)
 
 
 def _text(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Text:

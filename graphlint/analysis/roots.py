@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +79,24 @@ def text_of(node: ast.AST) -> Text:
 
 
 _SAYING = frozenset({ast.Attribute, ast.Name, ast.Constant, ast.Call, ast.ImportFrom})
+
+
+def names_reached(methods: Mapping[str, ast.AST], name: str) -> Iterator[str]:
+    """The functions of one scope that a function mentions, transitively, itself included."""
+    yield from reached_from(name, methods.keys(), lambda current: text_of(methods[current]).names)
+
+
+def reached_from(name: str, known: Set[str], mentioned: Callable[[str], set[str]]) -> Iterator[str]:
+    """`name` and what is reached from it within `known`, by the names that each mentions."""
+    seen: set[str] = set()
+    stack = [name]
+    while stack:
+        current = stack.pop()
+        if current in seen or current not in known:
+            continue
+        seen.add(current)
+        yield current
+        stack.extend(sorted(mentioned(current) & known))
 
 
 def _read(part: ast.AST, text: Text) -> None:

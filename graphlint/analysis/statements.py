@@ -30,7 +30,9 @@ from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
     NONE,
+    Change,
     Const,
+    Host,
     Obj,
     Sequence_,
     Tensor,
@@ -90,7 +92,25 @@ def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
         indexing.extend(m, old, known, rest, node, frame)
         return
     result = expressions.binary(m, node, node.op, old, value, frame, augmented=True)
+    if _counts_steps(m, node, result, frame):
+        result = Host("int", Change.CHANGING)
     assign(m, node.target, result, frame, node, augmented=True)
+
+
+def _counts_steps(m: Machine, node: ast.AugAssign, result: Value, frame: Frame) -> bool:
+    """Whether eager code goes on to count in a field: it gets to numbers that the machine does not.
+
+    The first time tells what is done at the beginning.
+    """
+    is_number = isinstance(result, Const) and type(result.value) is int
+    if m.captures or not m.finished or not is_number or not isinstance(node.target, ast.Attribute):
+        return False
+    owner = conditions.quiet(m, node.target.value, frame)
+    if not isinstance(owner, Obj):
+        return False
+    place, began = frame.place(node).key, m.finished[0].clock
+    earlier = m.writes.get((id(owner.fields), node.target.attr), ())
+    return any(write.place.key == place and write.clock >= began for write in earlier)
 
 
 def _as_load(target: ast.expr) -> ast.expr:

@@ -9,7 +9,7 @@ from graphlint.analysis import calls, late_changes
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import NONE, Const, Mapping, Obj, Sequence_, Unknown, Value, join
+from graphlint.analysis.values import NONE, Const, Mapping, Obj, Sequence_, Unknown, Value, alternatives, join
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -46,8 +46,10 @@ def first_place(owner: Value) -> Place | None:
 
 
 def _held(owner: Obj, key: str) -> tuple[Value, ...]:
+    """The hooks that a module has, or may have where it is one of several."""
     held = owner.fields.get(key)
-    return held.items if isinstance(held, Sequence_) else ()
+    lists = [part for part in alternatives(held) if isinstance(part, Sequence_)] if held is not None else []
+    return tuple(dict.fromkeys(entry for each in lists for entry in each.items))
 
 
 @model(f"{HANDLE}.remove")
