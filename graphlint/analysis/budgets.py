@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import roles, roots
+from graphlint.analysis import roots
+from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import CutShort, Frame
 from graphlint.analysis.values import Obj
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -117,9 +119,9 @@ def _constructor(m: Machine, budget: Budget) -> Frame | None:
 
 
 def _spender(m: Machine, budget: Budget) -> Frame | None:
-    """The innermost call that has taken most of the steps of a longer stretch."""
-    stretch = m.steps - budget.since
-    if stretch < PLAIN * budget.stretch:
+    """The innermost call that has taken as many steps as most of a longer stretch."""
+    stretch = PLAIN * budget.stretch
+    if m.steps - budget.since < stretch:
         return None
     for frame in reversed(m.frames):
         if _spent(m, frame) >= stretch * MOST_OF_IT and _may_cut(m, frame):
@@ -143,11 +145,12 @@ def _may_cut(m: Machine, frame: Frame) -> bool:
     if frame.sliced or not _may_leave(m, frame):
         return False
     trees: list[ast.AST] = [function.node]
+    goals = m.goals - {_name(frame)}
     owner = function.self_value
     if isinstance(owner, Obj) and not isinstance(owner.cls, str):
-        methods = roles.methods_of(owner.cls)
-        trees += [methods[name][1] for name in roles.reach(methods, function.node.name)]
-    return not any(_leads_on(m, tree) for tree in trees)
+        trees += _reached(owner.cls, function.node)
+        goals -= {info.name for info in owner.cls.mro()}
+    return not any(_leads_on(tree, goals) for tree in trees)
 
 
 def _may_leave(m: Machine, frame: Frame) -> bool:
@@ -155,7 +158,32 @@ def _may_leave(m: Machine, frame: Frame) -> bool:
     return frame.opened is not None and frame.began > m.budget.captured
 
 
-def _leads_on(m: Machine, tree: ast.AST) -> bool:
+def _reached(cls: ClassInfo, method: Def) -> Iterator[Def]:
+    """The methods of an object that one of them mentions as its own, transitively, and those it extends."""
+    pending, met = [method], {id(method)}
+    while pending:
+        current = pending.pop()
+        for info in cls.mro():
+            for name in _own_names(current) | {current.name}:
+                found = info.methods.get(name)
+                if found is not None and id(found) not in met:
+                    met.add(id(found))
+                    pending.append(found)
+                    yield found
+
+
+@per_node
+def _own_names(method: Def) -> frozenset[str]:
+    """The names that a method reads from its first parameter."""
+    first = method.args.args[0].arg if method.args.args else ""
+    return frozenset(
+        part.attr
+        for part in ast.walk(method)
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == first
+    )
+
+
+def _leads_on(tree: ast.AST, goals: frozenset[str]) -> bool:
     """Whether a text captures, or mentions a definition that does."""
     text = roots.text_of(tree)
-    return text.captures or not text.names.isdisjoint(m.goals)
+    return text.captures or not text.names.isdisjoint(goals)

@@ -41,6 +41,7 @@ def cut(m: Machine, function: Function, env: Env, place: Place) -> Value:
     _forget(m, function, env, place)
     if getattr(function.node, "name", "") in budgets.CONSTRUCTORS:
         return NONE
+    m.lost = True
     returns = getattr(function.node, "returns", None)
     if returns is None:
         return Unknown("result of a call that was cut short")

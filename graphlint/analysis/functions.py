@@ -214,6 +214,8 @@ def _outside(m: Machine, function: Function, arguments: Arguments, place: Place)
 def _note_first_run(m: Machine, function: Function, place: Place) -> None:
     """A region calls a function of the project, or a closure of one, that has never run before."""
     capture = m.captures[-1]
+    if m.lost:
+        return  # a warm-up may be among the calls that were cut short
     if len(m.frames) - 1 == capture.depth and (id(function.node), id(function.env)) not in m.ran:
         capture.first_runs.add(place.hop)
 

@@ -28,7 +28,7 @@ def note_filled(
 ) -> None:
     """Captured code stores memory of its graph in a cell that outlives the capture."""
     capture = m.capture
-    if capture is None or capture.compiled or _belongs_to(capture, owner):
+    if capture is None or capture.compiled or m.lost or _belongs_to(capture, owner):
         return
     for tensor in tensors_in(value, 1):
         if tensor.storage.graph is capture.graph and tensor.storage.site is not None:

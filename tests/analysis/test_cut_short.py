@@ -143,3 +143,40 @@ def test_what_a_costly_preparation_writes_is_no_longer_what_it_was() -> None:
         costly=_COSTLY.replace("n +", "self.n +"), step="self.weight.copy_(x)", mark=""
     )
     assert [each for each in findings(program) if each.confidence.value == "definite"] == []
+
+
+_WARMED = """
+import torch
+
+class Model:
+    def __init__(self, n: int):
+        self.cache = None
+
+    def forward(self, x):
+        if self.cache is None:
+            self.cache = torch.ones(4, device="cuda")  # ok: CG603
+        return x + self.cache
+
+def warm_up(model, x, n):
+    parts = {{}}
+{costly}
+    model.forward(x)
+
+def capture(x: torch.Tensor, n: int):
+    model = Model(n)
+    warm_up(model, x, n)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model.forward(x)
+    return graph, model, y
+"""
+
+
+def test_a_warm_up_that_was_cut_short_may_have_filled_what_captured_code_finds_empty() -> None:
+    costly = "\n".join(f"    parts[{n}] = str(int(n + {n}))" for n in range(900))
+    check_marks(_WARMED.format(costly=costly), select=("CG603", "CG701"))
+    reported = {
+        each.code
+        for each in findings(_WARMED.format(costly="").replace("warm_up(model, x, n)\n    graph", "graph"))
+    }
+    assert "CG603" in reported
