@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.analysis.events import Displaced, InputIgnored, Replay, StateLeft
+from graphlint.analysis.events import Displaced, InputDerived, InputIgnored, Replay, StateLeft
 from graphlint.analysis.graphs import Changed
 from graphlint.analysis.values import tensors_in
 from graphlint.finding import Confidence, Level
@@ -12,6 +12,7 @@ from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter
 
 HELP = "write into the captured tensor: `copy_`, `fill_` or `[...] =`"
+HELP_DERIVED = "empty it before the capture, which then records how it is computed, or fill it before replays"
 HELP_IGNORED = "capture with a tensor of its own, and `copy_` the argument into it before each replay"
 HELP_ORPHANED = "allocate once for the largest size, or keep the inputs of every graph beside it"
 
@@ -23,9 +24,9 @@ class ReboundStaticInput(Rule):
     level = Level.ERROR
     summary = "a tensor that a graph reads is rebound instead of written between replays"
     rows = ("A01", "A03", "A10", "A11", "A12", "B06")
-    subscribes = (Replay, Displaced, StateLeft, InputIgnored)
+    subscribes = (Replay, Displaced, StateLeft, InputIgnored, InputDerived)
 
-    def on(self, event: Replay | Displaced | StateLeft | InputIgnored) -> Iterator[Report]:
+    def on(self, event: Replay | Displaced | StateLeft | InputIgnored | InputDerived) -> Iterator[Report]:
         if isinstance(event, StateLeft):
             message = (
                 f"`{event.name}` is bound to a new tensor here, but each replay starts from the one that it "
@@ -33,6 +34,14 @@ class ReboundStaticInput(Rule):
             )
             chain = (*event.chain, event.replayed.hop)
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
+            return
+        if isinstance(event, InputDerived):
+            message = (
+                f"`{event.name}` is computed once here, before the capture, from inputs that are rewritten "
+                "before each replay"
+            )
+            chain = (event.place.hop, event.replayed.hop)
+            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP_DERIVED)
             return
         if isinstance(event, InputIgnored):
             message = f"this replays what was captured with the `{event.name}` of an earlier call"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     carried,
     counters,
+    derived,
     displaced,
     effects,
     ignored,
@@ -299,6 +300,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     timeline.replayed(m, record, place)
     _frozen_uses(m, record, place)
     carried.replayed(m, record, place)
+    derived.replayed(m, record, place)
     ignored.replayed(m, record, place)
     late_changes.replayed(m, record, place, {id(each.read) for each in changed})
     _overwrite_pool(m, record, place)

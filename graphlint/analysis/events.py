@@ -196,6 +196,14 @@ class InputIgnored(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class InputDerived(Event):
+    """A graph reads what a warm-up has computed at the place from inputs that change before a replay."""
+
+    name: str
+    replayed: Place
+
+
+@dataclass(slots=True, kw_only=True)
 class StreamEscaped(Event):
     """Captured code issues work to a stream that takes no part in the capture; the place is its `with`."""
 

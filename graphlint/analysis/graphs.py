@@ -163,6 +163,7 @@ class Capture:
     appended: dict[Cell, bool] = field(default_factory=dict)
     first_runs: set[Hop] = field(default_factory=set)
     walked: dict[Cell, tuple[Sequence_, HostUse]] = field(default_factory=dict)
+    filled: set[Storage] = field(default_factory=set)  # memory that captured code writes in place
     carried: dict[Cell, tuple[Write, Read, Certainty]] = field(default_factory=dict)
     orphaned: dict[Cell, Write] = field(default_factory=dict)
     lost_stores: list[tuple[str, int, int]] = field(default_factory=list)  # into what is not known

@@ -32,7 +32,7 @@ def note_filled(
         return
     for tensor in tensors_in(value, 1):
         if tensor.storage.graph is capture.graph and tensor.storage.site is not None:
-            guarded = _was_absent(capture, (id(fields), key))
+            guarded = _was_absent(m, capture, (id(fields), key))
             m.emit(Allocated(place=place, tensor=tensor, stored=place, name=str(key), guarded=guarded))
 
 
@@ -48,7 +48,13 @@ def _belongs_to(capture: Capture, owner: Value | None) -> bool:
     return isinstance(owner, (Obj, Mapping)) and owner.serial in capture.made
 
 
-def _was_absent(capture: Capture, cell: Cell) -> bool:
+def _was_absent(m: Machine, capture: Capture, cell: Cell) -> bool:
     read = capture.host_reads.get(cell)
-    found_none = read is not None and is_none(read.value)
+    found_none = read is not None and is_none(read.value) and not _was_emptied(m, cell)
     return found_none or cell in capture.absent
+
+
+def _was_emptied(m: Machine, cell: Cell) -> bool:
+    """Whether eager code has emptied a cell that was filled: the capture is to record how it is filled."""
+    earlier = [write.value for write in m.writes.get(cell, ()) if not write.capturing]
+    return bool(earlier) and is_none(earlier[-1]) and any(list(tensors_in(value, 1)) for value in earlier)

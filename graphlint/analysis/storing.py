@@ -181,6 +181,7 @@ def wrote_tensor(
     owner.storage.version += 1
     if m.captures:
         timeline.captured(m, owner, value, place)
+        m.captures[-1].filled.add(owner.storage)
     else:
         timeline.wrote(m, owner, value, place, waits=waits)
         carried.note_refilled(m, owner)

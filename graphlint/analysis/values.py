@@ -149,6 +149,7 @@ class Storage:
         "replaced",
         "serial",
         "site",
+        "sources",
         "stream",
         "version",
     )
@@ -162,6 +163,7 @@ class Storage:
         self.replaced: dict[object, tuple[Place, int]] = {}
         self.version = 0
         self.stream: Obj | None = None
+        self.sources: frozenset[Storage] = frozenset()  # what eager code has computed it from
         self.serial = next(_serial)
 
 

@@ -6,7 +6,16 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import frameworks, parallel, rows, storing, table_conditions, tensor_ops, timeline
+from graphlint.analysis import (
+    derived,
+    frameworks,
+    parallel,
+    rows,
+    storing,
+    table_conditions,
+    tensor_ops,
+    timeline,
+)
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import Call
@@ -227,6 +236,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
         return out
     made = result(call, operation, operands, tensors, device)
     tensor_ops.note_source(m, tensors, made)
+    if not operation.factory:
+        derived.note_made(m, tensors, made)
     rows.note_made(m, tensors, made)
     rows.note_operation(call, operation, operands)
     if tensors and table_conditions.is_true(call.get(1, "non_blocking")):

@@ -1,0 +1,77 @@
+"""Tensors that a warm-up computes from inputs, and that captured code then finds: `if self.rows is None`.
+
+The graph has not recorded how they are computed. When the inputs are rewritten before a replay, they stay
+what they were in the warm-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.events import InputDerived
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture, Read, Write, value_in
+from graphlint.analysis.values import Cell, Storage, Tensor, Value, tensors_in
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+# A tensor made from more than this says nothing about any of them.
+MOST_SOURCES = 12
+
+
+def note_made(m: Machine, operands: list[Tensor], made: Value) -> None:
+    """Eager code has computed tensors from others: they remember what from."""
+    if m.captures:
+        return
+    sources: set[Storage] = set()
+    for tensor in operands:
+        sources |= {tensor.storage, *tensor.storage.sources}
+    for tensor in tensors_in(made, 1):
+        if tensor.storage not in sources and len(sources) <= MOST_SOURCES:
+            tensor.storage.sources = frozenset(sources)
+
+
+def replayed(m: Machine, record: Capture, place: Place) -> None:
+    """A graph is replayed again: look for what it reads and should have computed."""
+    if record.graph is None or record.graph.fields.get("stamp", 0) < 2:
+        return
+    for cell, read in record.reads.items():
+        for tensor in tensors_in(read.value, 0):
+            write = _last_write(m, cell, read, tensor)
+            if write is not None and _is_behind(m, record, tensor) and _was_passed(record, write):
+                m.emit(InputDerived(place=write.place, name=read.name, replayed=place, capture=record))
+
+
+def _last_write(m: Machine, cell: Cell, read: Read, tensor: Tensor) -> Write | None:
+    """Where eager code gave the cell a tensor that it still names."""
+    now = value_in(read.fields, read.key)
+    if now is None or not tensor.storage.sources or not _leads_to(now, tensor):
+        return None
+    earlier = reversed(m.writes.get(cell, ()))
+    return next((w for w in earlier if not w.capturing and _leads_to(w.value, tensor)), None)
+
+
+def _leads_to(value: Value, tensor: Tensor) -> bool:
+    return any(held.storage is tensor.storage for held in tensors_in(value, 0))
+
+
+def _is_behind(m: Machine, record: Capture, tensor: Tensor) -> bool:
+    """Whether what a tensor was computed from has been rewritten since the capture, and it itself has not."""
+    if tensor.parameter or tensor.storage in record.filled or _rewritten(m, record, tensor.storage):
+        return False
+    return any(_rewritten(m, record, source) for source in tensor.storage.sources)
+
+
+def _rewritten(m: Machine, record: Capture, storage: Storage) -> bool:
+    return m.refilled.get(storage, -1) >= record.clock
+
+
+def _was_passed(record: Capture, write: Write) -> bool:
+    """Whether captured code ran the function of a write, and went past the write."""
+    return (write.place.module.path, write.place.function) in set(_functions(record))
+
+
+def _functions(record: Capture) -> Iterator[tuple[object, str]]:
+    return ((place.module.path, place.function) for place, _ in record.functions.values())
