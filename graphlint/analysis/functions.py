@@ -223,7 +223,7 @@ def _note_first_run(m: Machine, function: Function, place: Place) -> None:
 def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function unless this scenario has seen it often enough, or it is too deep."""
     code = _closure_of(function)
-    owner = function.self_value.serial if isinstance(function.self_value, Obj) else 0
+    owner = _owner(function, env)
     shape = _shape(env)
     key = (code, owner, shape, bool(m.captures), id(m.capture.graph) if m.capture else 0)
     if is_too_deep(m, function) or m.visits.get(key, 0) >= m.VISITS:
@@ -233,6 +233,14 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     value = run(m, function, env, place)
     m.memo[(code, owner)] = m.memo[(code, owner, shape)] = value
     return value
+
+
+def _owner(function: Function, env: Env) -> int:
+    """The object that a method runs on, also where a wrapper hands it on as the first argument; else 0."""
+    value = function.self_value
+    if value is None and function.cls is not None:
+        value = next((each for each in env.fields.values() if isinstance(each, Value)), None)
+    return value.serial if isinstance(value, Obj) else 0
 
 
 def _shape(env: Env) -> tuple[object, ...]:

@@ -165,3 +165,70 @@ ORDERED = """
 def test_who_enters_a_capturing_context_manager_of_the_module_captures() -> None:
     check_marks(ORDERED.format(order="sorted(sizes)", mark="expect"))
     check_marks(ORDERED.format(order="sorted(sizes, reverse=True)", mark="ok"))
+
+
+def test_a_wrapped_method_runs_on_every_object_that_it_is_called_on() -> None:
+    program = """
+        import functools
+        import torch
+
+        def traced(fn):
+            @functools.wraps(fn)
+            def wrapper(*args, **kwargs):
+                return fn(*args, **kwargs)
+            return wrapper
+
+        class Cache:
+            def __init__(self):
+                self.keys = None
+
+            @traced
+            def fill(self, like):
+                self.keys = torch.zeros_like(like)  # ok: CG603
+
+            @traced
+            def update(self, k):
+                if self.keys is None:
+                    self.fill(k)
+                self.keys.copy_(k)
+                return self.keys
+
+        class Generator:
+            def __init__(self, depth):
+                self.x = torch.zeros(8, device="cuda")
+                self.caches = [Cache() for _ in range(depth)]
+                self.spare = [Cache() for _ in range(depth)]
+                self.graph = torch.cuda.CUDAGraph()
+
+            def run(self, caches):
+                return [cache.update(self.x) for cache in caches]
+
+            def capture(self):
+                for _ in range(3):
+                    self.run(self.spare)
+                for cache in self.caches:
+                    cache.fill(self.x)
+                torch.cuda.synchronize()
+                with torch.cuda.graph(self.graph):
+                    self.out = self.run(self.caches)
+
+            def keys(self):
+                self.graph.replay()
+                return [cache.keys for cache in self.caches]
+    """
+    check_marks(program)
+
+
+def test_what_a_call_gave_that_was_not_followed_may_be_a_dict() -> None:
+    program = """
+        import torch
+
+        def capture(net, x: torch.Tensor):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                losses = net(x)
+                names = sorted(losses)  # ok: CG302
+                largest = max(x)  # expect: CG302
+            return graph, names, largest
+    """
+    check_marks(program)

@@ -74,6 +74,12 @@ def _scalar(call: Call, name: str, value: Value, how: str) -> None:
     tensor_ops.effect(call.m, call.node, name, "scalar-read", (value,), call.frame, how=how)
 
 
+def _compared(call: Call, name: str, value: Tensor) -> None:
+    """Elements are compared on the host; what a call gave that was not followed may hold anything."""
+    if value.storage.owner != "opaque":
+        _scalar(call, name, value, name.rpartition(".")[2])
+
+
 @model("builtins.str", "builtins.repr", "builtins.format", "builtins.ascii", "pprint.pformat")
 def _text(call: Call) -> Value:
     value = call.get(0, "object")
@@ -149,7 +155,7 @@ def _sorted(call: Call) -> Value:
     values = [*known, rest] if rest is not None else [*known]
     held = [t for v in values for t in tensors_in(v, 0)]
     if held and "key" not in call.arguments.kwargs:
-        _scalar(call, "builtins.sorted", held[0], "sorted")
+        _compared(call, "builtins.sorted", held[0])
     _run_key(call, values)
     reverse = call.arguments.kwargs.get("reverse")
     down = isinstance(reverse, Const) and bool(reverse.value)
@@ -172,7 +178,7 @@ def _run_key(call: Call, values: list[Value]) -> None:
         return
     result = calls.call(call.m, key, Arguments([join_all(values)]), call.node, call.frame, call.place)
     for tensor in tensors_in(result, 1):
-        _scalar(call, call.name, tensor, call.name.rpartition(".")[2])
+        _compared(call, call.name, tensor)
 
 
 def _in_order(known: tuple[Value, ...], down: bool) -> tuple[Value, ...]:
@@ -248,7 +254,7 @@ def _extreme(call: Call) -> Value:
     tensors = [v for v in values if isinstance(v, Tensor)]
     _run_key(call, values)
     if tensors and (len(values) > 1 or call.args[:1] == values[:1]) and "key" not in call.arguments.kwargs:
-        _scalar(call, call.name, tensors[0], call.name.rpartition(".")[2])
+        _compared(call, call.name, tensors[0])
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, (int, float))]
     cells = frozenset().union(*(cells_of(v) for v in values)) if values else frozenset()
     if numbers and len(numbers) == len(values):
@@ -290,7 +296,7 @@ def _quantified(call: Call) -> Value:
     values = [*known, rest] if rest is not None else [*known]
     for part in values:
         for tensor in tensors_in(part, 0):
-            _scalar(call, call.name, tensor, call.name.rpartition(".")[2])
+            _compared(call, call.name, tensor)
             return tensor_ops.read_back(call.m, [tensor], "bool")
     answers = [conditions.truth(v) for v in values]
     if rest is None and None not in answers:
