@@ -15,6 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from graphlint.sentinel.virtual import autocast
+from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.tape import flat_tensors
 from graphlint.sentinel.virtual.tensors import CPU, is_virtual, place
 from graphlint.sentinel.virtual.transfers import download, upload
@@ -113,10 +114,10 @@ class CallMode(TorchFunctionMode):
         return pin(made) if pinned and kind == "cpu" and isinstance(made, torch.Tensor) else made
 
 
-def within(function: Any, args: Any, kwargs: Any, device: str | None = None) -> Any:
+def within(function: Any, args: Any, kwargs: Any, kind: str | None = None) -> Any:
     """Call torch, and let the factories below know what call they belong to."""
     before = getattr(_local, "frame", None)
-    _local.frame = Frame(args, kwargs, device)
+    _local.frame = Frame(args, kwargs, kind)
     try:
         return function(*args, **kwargs)
     finally:
@@ -158,7 +159,8 @@ def _from_data(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     needs_grad = kwargs.pop("requires_grad", False)
     data = args[0] if args else kwargs.get("data")
     kind = device_type(wanted) if wanted is not None else None
-    if isinstance(data, torch.Tensor) and is_virtual(data):
+    _values_wait(data)
+    if _on_device(data):
         made = (
             within(function, args, kwargs)
             if kind != "cpu"
@@ -173,6 +175,33 @@ def _from_data(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if pinned:
         made = pin(made)
     return made.requires_grad_() if needs_grad else made
+
+
+def _values_wait(data: Any) -> None:
+    """Numbers taken from tensors of the device, one by one, are waited for."""
+    if isinstance(data, (list, tuple)) and any(is_virtual(tensor) for tensor in flat_tensors(list(data))):
+        device().wait_for(device().current)
+
+
+def _where(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A number on the host that is a tensor is copied; one of Python is not."""
+    tensors = flat_tensors(args)
+    if any(is_virtual(tensor) for tensor in tensors) and not all(is_virtual(tensor) for tensor in tensors):
+        device().pageable_copy()
+        device().note_synchronisation()
+    return within(function, args, kwargs)
+
+
+def _sparse(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Without a size it is computed on the host from the indices."""
+    if len(args) < 3 and kwargs.get("size") is None and args and _on_device(args[0]):
+        device().pageable_copy()
+        device().note_synchronisation()
+    return within(function, args, kwargs)
+
+
+def _on_device(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and is_virtual(value)
 
 
 def _one_hot(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -195,12 +224,23 @@ def _tensor_split(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return within(function, args, kwargs)
 
 
+def from_data(plain: Any) -> Callable[..., Any]:
+    """For calls from inside torch's own functions, which the mode does not see."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        return _from_data(plain, args, kwargs)
+
+    return make
+
+
 INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
     torch.tensor: _from_data,
     torch.as_tensor: _from_data,
     torch.asarray: _from_data,
     torch.nn.functional.one_hot: _one_hot,
     torch._C._nn._parse_to: within,
+    torch.where: _where,
+    torch.sparse_coo_tensor: _sparse,
     torch.tensor_split: _tensor_split,
     torch.Tensor.tensor_split: _tensor_split,
 }

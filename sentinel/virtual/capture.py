@@ -35,11 +35,11 @@ class Capture:
         self.mode = mode
         self.thread = threading.get_ident()
         self.invalid = False
+        self.open = True
         self.tape: list[Step] = []
         self.clocks: dict[int, dict[int, int]] = {origin.number: {origin.number: 0}}
         self.streams = [origin]
         self.draws: dict[Philox, int] = {}
-        self.escaped = False
         origin.capture = self
 
     def record(self, stream: Stream, step: Step) -> None:
@@ -73,6 +73,7 @@ class Capture:
 
     def close(self) -> None:
         """End it: every stream leaves. Raises what the device says to an invalid or unjoined capture."""
+        self.open = False
         for stream in self.streams:
             stream.capture = None
         if self.invalid:

@@ -67,6 +67,8 @@ def install(patches: Patches) -> None:
     autocast.install(patches)
     patches.set(torch, "compile", compiling.compile_)
     patches.set(torch.compiler, "cudagraph_mark_step_begin", lambda: None)
+    for name in ("tensor", "as_tensor", "asarray"):
+        patches.set(torch, name, calls.from_data(getattr(torch, name)))
     plain = torch._C._group_tensors_by_device_and_dtype
     patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouping.by_device(plain))
     patches.set(threading.Thread, "run", _in_modes(threading.Thread.run))

@@ -31,6 +31,8 @@ _TAKES_HOST_NUMBERS = {
     "index_fill",
     "index_fill_",
 }
+# Some of their arguments lie on the host.
+_TAKES_HOST_TENSORS = {"set_", "resize_as_", "_pack_padded_sequence", "_pad_packed_sequence", "_ctc_loss"}
 _READS_ON_HOST = {aten._local_scalar_dense.default}
 
 
@@ -74,6 +76,8 @@ def run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if known.composite:
         with modes():
             return function.decompose(*args, **kwargs)
+    if known.name == "_foreach_copy_" and len(on_device) < len(tensors):
+        return [run(aten.copy_.default, pair, {}) for pair in zip(args[0], args[1])]
     if known.name in ("copy_", "_to_copy"):
         return _copy(known, function, args, kwargs)
     if len(on_device) < len(tensors):
@@ -184,12 +188,7 @@ def _check_devices(known: Traits, tensors: list[torch.Tensor], args: Any) -> Non
             continue
         if known.name in _TAKES_HOST_INDICES and tensor is not args[0]:
             continue
-        if known.custom or known.name in (
-            "set_",
-            "resize_as_",
-            "_pack_padded_sequence",
-            "_pad_packed_sequence",
-        ):
+        if known.custom or known.name in _TAKES_HOST_TENSORS:
             continue
         if known.name == "cat":
             raise RuntimeError(

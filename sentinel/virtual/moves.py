@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.calls import device_type, pin
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.patches import Patches
@@ -67,8 +66,8 @@ def _to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     non_blocking = bool(kwargs.get("non_blocking", _positional_non_blocking(rest)))
     dtype = kwargs.get("dtype", next((a for a in rest if isinstance(a, torch.dtype)), None))
     if kind == "cuda" and not is_virtual(self):
-        first = self if dtype is None else _plain["to"](self, dtype)
-        moved = upload(first, non_blocking)
+        moved = upload(self, non_blocking)
+        moved = moved if dtype is None else _plain["to"](moved, dtype)
     elif kind == "cpu" and is_virtual(self):
         first = self if dtype is None else _plain["to"](self, dtype)
         moved = download(first, non_blocking)
@@ -152,9 +151,15 @@ def _type(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **k
     if dtype is None:
         plain = str(_plain["type"](self)).replace("torch.cuda.", "torch.")
         return plain.replace("torch.", "torch.cuda.") if is_virtual(self) else plain
-    if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
-        return _plain["type"](upload(self), dtype.replace("torch.cuda.", "torch."))
+    named = dtype if isinstance(dtype, str) else f"torch.cuda.{dtype.__name__}" if _of_cuda(dtype) else None
+    if named is not None:
+        moved = upload(self) if named.startswith("torch.cuda.") else download(self)
+        return _plain["type"](moved, named.replace("torch.cuda.", "torch."))
     return _plain["type"](self, dtype, non_blocking, **kwargs)
+
+
+def _of_cuda(kind: Any) -> bool:
+    return isinstance(kind, type) and kind.__module__ == "torch.cuda"
 
 
 def _get_device(self: torch.Tensor) -> int:
@@ -181,12 +186,6 @@ def _share_memory(self: torch.Tensor) -> Any:
     return self if is_virtual(self) else _plain["share_memory_"](self)
 
 
-def _cuda_array_interface(self: torch.Tensor) -> dict[str, Any]:
-    if not is_virtual(self):
-        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}")
-    errors.refuse("__cuda_array_interface__: a library that reads device memory by itself has no device here")
-
-
 _METHODS: dict[str, Any] = {
     "cuda": _cuda,
     "cpu": _cpu,
@@ -203,5 +202,4 @@ _METHODS: dict[str, Any] = {
     "__dlpack_device__": _dlpack_device,
     "record_stream": _record_stream,
     "share_memory_": _share_memory,
-    "__cuda_array_interface__": property(_cuda_array_interface),
 }

@@ -148,9 +148,11 @@ class _Cudart:
         return f"error {code}"
 
     def cudaProfilerStart(self) -> int:
+        device().unsafe()
         return 0
 
     def cudaProfilerStop(self) -> int:
+        device().unsafe()
         return 0
 
 

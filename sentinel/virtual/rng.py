@@ -93,10 +93,22 @@ class VirtualGenerator(_plain_generator, metaclass=_AnyGenerator):
         return torch.device("cuda", 0)
 
     def manual_seed(self, seed: int) -> VirtualGenerator:
-        self.philox.seed, self.philox.offset = int(seed) & _MASK, 0
+        seed = int(seed) & _MASK
+        if self.philox.capture is not None and self.philox.capture.open and seed != self.philox.seed:
+            raise RuntimeError(
+                "CUDAGeneratorImpl::set_current_seed can be called during stream capture only if new seed "
+                "is the same as the original seed."
+            )
+        self.philox.seed, self.philox.offset = seed, 0
         return self
 
     def seed(self) -> int:
+        if self.philox.capture is not None and self.philox.capture.open:
+            raise RuntimeError(
+                "Cannot call CUDAGeneratorImpl::seed during CUDA graph capture. If you need this call "
+                "to be captured, please file an issue. Current cudaStreamCaptureStatus: "
+                "cudaStreamCaptureStatusActive"
+            )
         self.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
         return self.philox.seed
 

@@ -149,6 +149,8 @@ def extent(tensor: torch.Tensor) -> int:
 
 def place(like: torch.Tensor, *, pinned: bool = False) -> torch.Tensor:
     """New memory of the device, or pinned, with the shape, strides and type of `like`; contents undefined."""
+    if like.is_quantized:
+        errors.refuse("quantized tensors")
     size = max(extent(like), 1)
     buffer = _take_pinned(size) if pinned else _take(size)
     itemsize = like.element_size()
@@ -187,8 +189,6 @@ def adopt(value: torch.Tensor) -> torch.Tensor:
     """The same values in the device's memory."""
     if value.layout != torch.strided:
         return _rebuilt(value, adopt)
-    if value.is_quantized:
-        errors.refuse("quantized tensors")
     if value.is_conj() or value.is_neg():
         value = value.resolve_conj().resolve_neg()
     placed = place(value)

@@ -59,7 +59,8 @@ def _to_host(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) -> 
         device().wait_for(device().current)
     else:
         device().pageable_copy()
-        device().note_synchronisation()
+        if not non_blocking:
+            device().note_synchronisation()
         device().current.finish()
     _copy(target, source)
 
@@ -120,6 +121,8 @@ def _uploaded(tensor: torch.Tensor, non_blocking: bool) -> torch.Tensor:
         if tensor.layout != torch.strided or tensor.is_quantized:
             device().pageable_copy()
             return adopt(tensor)
+        if not tensor.numel():
+            return place(tensor)
         if not is_pinned(tensor):
             device().pageable_copy()
         placed = place(tensor)
