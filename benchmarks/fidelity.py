@@ -14,7 +14,9 @@ how the device does on what it was not built against.
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import random
 import sys
 import warnings
@@ -220,11 +222,20 @@ def _replay(graph: Any, made: Any, code: Any, names: dict[str, Any], outcome: Ou
         outcome.replay, outcome.texts = "error", _chain(error)[1]
         return
     if before:
-        same = all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(before, after))
+        same = all(_same(a, b) for a, b in zip(before, after))
         outcome.replay = "frozen" if same else "live"
         outcome.values = (
             "undefined" if {"empty", "empty_like"} & set(code.co_names) else _compare(after, code, names)
         )
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Equal to the bit; memory that nobody wrote holds poison here, which is NaN."""
+    import torch
+
+    if first.shape != second.shape or first.is_complex():
+        return bool(first.shape == second.shape and torch.equal(first, second))
+    return bool(torch.allclose(first.double(), second.double(), rtol=0, atol=0, equal_nan=True))
 
 
 def _new_data(names: dict[str, Any]) -> None:
@@ -267,7 +278,8 @@ def _close(a: Any, b: Any) -> bool:
 
 def agreement(row: dict[str, Any], outcome: Outcome) -> str | None:
     """What the device does otherwise than the GPU did, or None."""
-    if outcome.ends != row["ends"]:
+    known = len(row["ends"]) if row["id"].startswith("scenarios:") else 4  # there only two of the chain are
+    if outcome.ends != row["ends"] and outcome.ends[:known] != row["ends"]:
         return f"ends {outcome.ends} and not {row['ends']}"
     if "replay" in row and row["replay"] != outcome.replay:
         return f"replay is {outcome.replay} and not {row.get('replay')}"
@@ -279,11 +291,20 @@ def judged(chosen: list[dict[str, Any]]) -> dict[str, Outcome]:
     from graphlint.sentinel import virtual_cuda
 
     outcomes = {}
+    _log_as_usual()
     with virtual_cuda(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in chosen:
             outcomes[row["id"]] = run(row)
     return outcomes
+
+
+def _log_as_usual() -> None:
+    """A logger swallows what formatting raises, whatever a test runner has made of the root logger."""
+    logger = logging.getLogger("q")
+    logger.propagate = False
+    if not logger.handlers:
+        logger.addHandler(logging.StreamHandler(io.StringIO()))
 
 
 def figures(chosen: list[dict[str, Any]], outcomes: dict[str, Outcome]) -> dict[str, tuple[int, int]]:

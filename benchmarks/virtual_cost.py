@@ -3,8 +3,8 @@
     python benchmarks/virtual_cost.py [--width 256] [--layers 4]
 
 Needs torch and no GPU. A small transformer decodes one token for each of four sequences against a cache; the
-same step runs on the CPU without the device, eagerly on the device, and as a replay. Each figure is the least of
-several rounds, because the machine does other things as well.
+same step runs on the CPU without the device, eagerly on the device, and as a replay. Each figure is the least
+of several rounds, because the machine does other things as well.
 """
 
 from __future__ import annotations

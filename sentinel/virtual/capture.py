@@ -68,6 +68,8 @@ class Capture:
 
     def fail(self, text: str) -> RuntimeError:
         """The error of a call that may not be captured; the capture is lost with it."""
+        if self.invalid:
+            return errors.cuda_error(errors.INVALIDATED)
         self.invalid = True
         return errors.cuda_error(text)
 

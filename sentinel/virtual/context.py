@@ -20,6 +20,7 @@ from graphlint.sentinel.virtual import (
     moves,
     namespace,
     storages,
+    triton_kernels,
 )
 from graphlint.sentinel.virtual.device import Device, active, device, use
 from graphlint.sentinel.virtual.dispatch import modes
@@ -63,6 +64,7 @@ def install(patches: Patches) -> None:
     namespace.install(patches)
     moves.install(patches)
     storages.install(patches)
+    triton_kernels.install(patches)
     accelerator.install(patches)
     autocast.install(patches)
     patches.set(torch, "compile", compiling.compile_)

@@ -89,6 +89,8 @@ def run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """An operation whose results belong to the device."""
+    if known.name.startswith("quantize_per_"):
+        errors.refuse("quantized tensors")
     if known.custom:
         return custom.run(known, function, args, kwargs)
     if known.view:

@@ -12,11 +12,17 @@ class Patches:
 
     def __init__(self) -> None:
         self._done: list[tuple[Any, str, Any]] = []
+        self._items: list[tuple[Any, str, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module or a class."""
         self._done.append((owner, name, vars(owner).get(name, _ABSENT)))
         setattr(owner, name, value)
+
+    def set_item(self, owner: Any, key: str, value: Any) -> None:
+        """Replace an item of a mapping, such as an environment variable."""
+        self._items.append((owner, key, owner.get(key, _ABSENT)))
+        owner[key] = value
 
     def restore(self) -> None:
         """Undo all of it, the last first."""
@@ -26,6 +32,12 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, before)
+        while self._items:
+            owner, name, before = self._items.pop()
+            if before is _ABSENT:
+                del owner[name]
+            else:
+                owner[name] = before
 
     def __iter__(self) -> Any:
         return iter([(owner, name) for owner, name, _ in self._done])

@@ -128,6 +128,9 @@ class VirtualGenerator(_plain_generator, metaclass=_AnyGenerator):
 
     def set_state(self, state: torch.Tensor) -> VirtualGenerator:
         self.philox.seed, self.philox.offset = struct.unpack("<QQ", bytes(state.tolist()))
+        capture = self.philox.capture
+        if capture is not None and capture.open:
+            capture.draws[self.philox] = 0  # so that what is captured under fork_rng never moves on
         return self
 
     def graphsafe_get_state(self) -> VirtualGenerator:

@@ -23,7 +23,10 @@ def test_compiling_in_a_capture_fails(cuda: Any) -> None:
 
     twice = torch.compile(lambda x: x * 2)
     ones = torch.ones(1, device="cuda")
-    with pytest.raises(RuntimeError, match="backend='inductor' raised"), pytest.warns(UserWarning, match="empty"):
+    with (
+        pytest.raises(RuntimeError, match="backend='inductor' raised"),
+        pytest.warns(UserWarning, match="empty"),
+    ):
         capture(lambda: twice(ones))
 
 
