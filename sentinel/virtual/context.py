@@ -24,6 +24,7 @@ from graphlint.sentinel.virtual import (
 )
 from graphlint.sentinel.virtual.device import Device, active, device, use
 from graphlint.sentinel.virtual.dispatch import modes
+from graphlint.sentinel.virtual.errors import refuse
 from graphlint.sentinel.virtual.patches import Patches
 
 WITH_GPU = "GRAPHLINT_VIRTUAL_BESIDE_GPU"
@@ -45,6 +46,8 @@ def virtual_cuda(
         yield device()
         return
     _refuse_beside_gpu(beside_gpu)
+    if torch.version.cuda is not None:
+        refuse("a build of torch for CUDA: install the one for the CPU")
     patches = Patches()
     new = Device(late=order == "late", poisons=poison)
     use(new)

@@ -241,12 +241,10 @@ def test_random_numbers_follow_the_seed(cuda: Any) -> None:
 def test_a_custom_operator_with_a_python_body(cuda: Any) -> None:
     import torch
 
-    @torch.library.custom_op(
+    define = torch.library.custom_op(
         "graphlint_tests::twice", mutates_args=(), device_types="cuda", schema="(Tensor x) -> Tensor"
     )
-    def twice(x: Any) -> Any:
-        return x * 2
-
+    twice = define(lambda x: x * 2)
     assert twice(torch.ones(2, device="cuda")).tolist() == [2, 2]
 
 
@@ -264,6 +262,6 @@ def test_it_is_refused_beside_a_gpu_unless_asked_for_twice(monkeypatch: pytest.M
     from graphlint.sentinel import virtual_cuda
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    for options in ({}, {"beside_gpu": True}):
-        with pytest.raises(RuntimeError, match="ask for the virtual device twice"), virtual_cuda(**options):
+    for beside in (False, True):
+        with pytest.raises(RuntimeError, match="device twice"), virtual_cuda(beside_gpu=beside):
             pass
