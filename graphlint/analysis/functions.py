@@ -293,6 +293,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     frame.level, frame.began = m.heap.open(), m.steps
     frame.opened = (len(m.open_exits), len(m.contexts), len(m.streams))
     given, since, frame.born = tuple(env.fields.values()), len(m.finished), now()
+    is_cut = False
     m.frames.append(frame)
     try:
         if isinstance(function.node, ast.Lambda):
@@ -305,9 +306,11 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
         if cut_short.frame is not frame:
             raise
         budgets.take_back(m, frame)
-        return deferral.cut(m, function, env, place)
+        is_cut = True
     finally:
         m.frames.pop()
+    if is_cut:  # what stands in for the call is found out without it: it may be costly, and cut something short
+        return deferral.cut(m, function, env, place)
     if len(m.finished) > since:
         lifetimes.at_return(m, frame, given, since)
     return _result(m, function, frame, place)
