@@ -309,7 +309,9 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
         is_cut = True
     finally:
         m.frames.pop()
-    if is_cut:  # what stands in for the call is found out without it: it may be costly, and cut something short
+    if (
+        is_cut
+    ):  # what stands in for the call is found out without it: it may be costly, and cut something short
         return deferral.cut(m, function, env, place)
     if len(m.finished) > since:
         lifetimes.at_return(m, frame, given, since)
