@@ -12,7 +12,15 @@ WHY = {
     "counter": "is moved on here once, at the capture, and replays do not repeat it",
     "setting": "is set here once, at the capture, and replays do not set it again",
     "queue": "gets an entry here once, at the capture, and its older entries are those of every replay",
+    "schedule": "moves on here once, at the capture, and replays stay with the rate that it has set then",
+    "host-tensor": "is moved on here once, at the capture, and replays compute with the number it has then",
     "list": "gets an entry here once, at the capture, and replays add none",
+}
+SUBJECTS = {
+    "list": "this list",
+    "queue": "this list",
+    "schedule": "this schedule",
+    "host-tensor": "this tensor on the host",
 }
 HELP = "do it in the code that calls `replay`"
 HELP_QUEUE = "keep the entries in one tensor and move them on in place"
@@ -28,7 +36,7 @@ class SideEffectInCapture(Rule):
     subscribes = (SideEffect,)
 
     def on(self, event: SideEffect) -> Iterator[Report]:
-        subject = "this list" if event.reason in ("list", "queue") else f"`{event.name}`"
+        subject = SUBJECTS.get(event.reason, f"`{event.name}`")
         message = f"{subject} {WHY[event.reason]}"
         if event.read is not None:
             message += f" (it is read at {event.read.path}:{event.read.line})"

@@ -8,6 +8,7 @@ a replay sees what the last Python left there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis.events import SideEffect
@@ -20,6 +21,7 @@ from graphlint.analysis.values import (
     Fields,
     Host,
     Sequence_,
+    Tensor,
     Unknown,
     Value,
     cells_of,
@@ -136,6 +138,31 @@ def read_list(m: Machine, value: Value) -> None:
     # A list that holds nothing but the tensors of the capture holds outputs, which replays refresh.
     if capture.appended[cell] or not all(list(tensors_in(part, 1)) for part in value.elements()):
         _tell(m, capture, capture.written[cell], "list", None, "list")
+
+
+MOVED_ON = "moved on"
+
+
+def note_advanced(m: Machine, owner: Tensor, place: Place) -> None:
+    """Captured code computes a tensor on the host from its own old value: no replay will."""
+    capture = m.capture
+    if capture is not None and owner.device == "cpu" and owner.storage.serial < capture.facts.get("born", 0):
+        capture.facts.setdefault(MOVED_ON, {}).setdefault(owner.storage, place)
+
+
+def note_operands(m: Machine, operands: Iterable[Tensor], made: Value) -> None:
+    """A number on the host that captured code has moved on, or one computed from it, goes into a kernel."""
+    moved = m.capture.facts.get(MOVED_ON) if m.capture is not None else None
+    if not moved:
+        return
+    places = [moved[each.storage] for each in operands if each.storage in moved]
+    for tensor in tensors_in(made, 1) if places else ():
+        if tensor.device == "cpu":
+            moved.setdefault(tensor.storage, places[0])
+        elif tensor.on_device:
+            m.emit(SideEffect(place=places[0], name="tensor", read=None, reason="host-tensor"))
+            del moved[next(storage for storage, place in moved.items() if place is places[0])]
+            return
 
 
 def note_copy(m: Machine, value: Sequence_, fresh: Sequence_) -> None:

@@ -40,6 +40,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    cells_of,
     change_of,
     identity_of,
     is_none,
@@ -76,6 +77,8 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
         return owner
     if isinstance(owner, Function):
         return launcher_of(owner, index)
+    if isinstance(owner, Unknown) and owner.typed == "numpy" and cells_of(index):
+        return Host("any", max(owner.change, change_of(index)), None, cells_of(index))
     return Unknown("item", change_of(owner))
 
 

@@ -25,6 +25,7 @@ from graphlint.analysis.libraries import (
     nn,
     objects,
     optim,
+    optimizer_state,
     process_groups,
     queues,
     random_state,
@@ -125,6 +126,24 @@ HOST_LIBRARIES = frozenset(
 )
 
 
+# Functions of NumPy that make arrays of numbers.
+NUMPY_ARRAYS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "array",
+        "asarray",
+        "arange",
+        "linspace",
+        "geomspace",
+        "logspace",
+        "cumprod",
+        "cumsum",
+        "full",
+        "load",
+    )
+)
+
+
 def call_external(m: Machine, function: External, arguments: Arguments, place: Place, frame: Frame) -> Value:
     """Call something outside the project by its dotted name."""
     role = frameworks.role_of_external(m, function.name)
@@ -197,7 +216,8 @@ def _unmodelled(call: Call) -> Value:
     change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
     if call.name.rpartition(".")[2][:1].isupper():
         return Obj(call.name, call.place)
-    return Unknown(f"result of `{call.name}`", change)
+    typed = "numpy" if call.name in NUMPY_ARRAYS else ""
+    return Unknown(f"result of `{call.name}`", change, typed)
 
 
 def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:
@@ -305,6 +325,8 @@ def wrote_field(m: Machine, owner: Obj, name: str, value: Value, place: Place) -
     """A field of an object was assigned: modules register children and parameters by it."""
     if isinstance(value, Tensor) and value.parameter:
         value.storage.owner = value.storage.owner or "parameter"
+    if name == "state" and owner.cls == "torch.optim.Optimizer":
+        optimizer_state.drop(m, owner, place)
     if name == "forward" and "?forward" in owner.fields:
         m.heap.write(owner.fields, "?forward", value)  # what has been put in its place is called no longer
 

@@ -37,7 +37,7 @@ def changed(m: Machine, record: Capture) -> Iterator[Changed]:
         if (given_up := _given_up(m, record, storage, fields, key)) is not None
     ]
     if found:
-        reach = lifetimes.Reach()
+        reach = lifetimes.Reach(m)
         reach.walk(lifetimes.roots_of(m))
         if not reach.spent:
             yield from (given_up for storage, given_up in found if storage not in reach.storages)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     calls,
     carried,
+    effects,
     ignored,
     late_changes,
     lazies,
@@ -182,6 +183,8 @@ def wrote_tensor(
     if m.captures:
         timeline.captured(m, owner, value, place)
         m.captures[-1].filled.add(owner.storage)
+        if accumulates:
+            effects.note_advanced(m, owner, place)
     else:
         timeline.wrote(m, owner, value, place, waits=waits)
         carried.note_refilled(m, owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, derived, ignored, rows, streams, timeline
+from graphlint.analysis import conditions, derived, effects, ignored, rows, streams, timeline
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
@@ -95,6 +95,7 @@ def arithmetic(
     made = m.tensor(common_device(tensors), place, joined, rank)
     made.library = library
     rows.note_made(m, tensors, made)
+    effects.note_operands(m, tensors, made)
     if kind == "bool" and all(t.storage.owner == "opaque" for t in tensors):
         made.storage.owner = "opaque"  # a comparison of what may be no tensor decides nothing about one
     derived.note_made(m, tensors, made)

@@ -32,7 +32,7 @@ _MOST_FUNCTIONS = 8
 
 @model("torch.autograd.Function.apply")
 def _apply(call: Call) -> Value:
-    """`F.apply(...)`: forward now, and backward when a backward pass of the same capture comes by."""
+    """`F.apply(...)`: forward now, and backward when a backward pass comes by, of the same capture if any."""
     m = call.m
     if not isinstance(call.owner, Class):
         return Unknown("autograd function")
@@ -46,8 +46,8 @@ def _apply(call: Call) -> Value:
         setup = attributes.get(m, call.owner, "setup_context", call.node, call.frame)
         inputs = Sequence_(call.args, "tuple", call.arguments.more)
         calls.call(m, setup, Arguments([context, inputs, output]), call.node, call.frame, call.place)
-    if m.capture is not None:
-        tape = m.capture.facts.setdefault("autograd", {})
+    if not m.is_compiling:
+        tape = (m.capture.facts if m.capture is not None else m.memo).setdefault("autograd", {})
         tape[call.owner.info.qualname] = (call.owner, context, output)
     return output
 
@@ -100,15 +100,16 @@ def _keep_hook(call: Call, owner: Value | None, given: list[Value]) -> Value:
 
 
 def run_backward(m: Machine, place: Place, frame: Frame) -> None:
-    """Run what a backward pass inside a capture runs in Python: functions applied before it, and hooks."""
+    """Run what a backward pass runs in Python: functions applied before it, and in a capture hooks."""
     capture = m.capture
-    if capture is None:
-        return
-    tape: dict[str, Any] = capture.facts.get("autograd", {})
+    tape: dict[str, Any] = (capture.facts if capture is not None else m.memo).get("autograd", {})
     for owner, context, output in list(tape.values())[-_MOST_FUNCTIONS:]:
         backward = attributes.get(m, owner, "backward", place.node, frame)
         gradients = [_gradient(m, t, place) for t in tensors_in(output, 1)] or [_gradient(m, None, place)]
         calls.call(m, backward, Arguments([context, *gradients]), place.node, frame, place)
+    if capture is None:
+        tape.clear()
+        return
     for hook, owner, given, handle in m.backward_hooks[:_MOST_FUNCTIONS]:
         if handle.fields.get("removed") is None:
             tensor = owner if isinstance(owner, Tensor) else None

@@ -9,7 +9,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import weights
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import Const, Obj, Tensor, Unknown, Value
+from graphlint.analysis.values import NONE, Const, Obj, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -41,13 +41,23 @@ def _load(call: Call) -> Value:
     It counts where the program itself loads between a capture and a replay: a method that nobody calls is
     for resuming, before anything is captured.
     """
-    held = call.this.fields.get(FIELD)
     call.m.emit(Called(place=call.place, what="optimizer-state", target=call.this))
-    if isinstance(held, Tensor) and any(
-        _same_run(call.m, capture.facts["frames"]) for capture in call.m.finished
-    ):
-        weights.replace(call.m, [held], call.place)
+    drop(call.m, call.this, call.place)
     return Unknown("optimizer state")
+
+
+@model("torch.optim.Optimizer.state.clear")
+def _clear(call: Call) -> Value:
+    """`optimizer.state.clear()`: the next eager step makes other moments."""
+    drop(call.m, call.this, call.place)
+    return NONE
+
+
+def drop(m: Machine, optimizer: Obj, place: Place) -> None:
+    """An optimizer gives up the tensors of its state."""
+    held = optimizer.fields.get(FIELD)
+    if isinstance(held, Tensor) and any(_same_run(m, capture.facts["frames"]) for capture in m.finished):
+        weights.replace(m, [held], place)
 
 
 def _same_run(m: Machine, frames: tuple[Frame, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import indexing, loops, tensor_ops
+from graphlint.analysis.events import SideEffect
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Obj, Unknown, Value, alternatives
@@ -54,6 +55,8 @@ def _initialise(call: Call) -> Value:
 
 @model(f"{BASE}.step")
 def _step(call: Call) -> Value:
+    if call.m.captures:
+        call.m.emit(SideEffect(place=call.place, name="schedule", read=None, reason="schedule"))
     for optimizer in _optimizers(call.m, call.owner or NONE):
         groups, rest = loops.elements_of(call.m, optimizer.fields["param_groups"])
         for group in (*groups, rest):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     derived,
+    effects,
     frameworks,
     parallel,
     rows,
@@ -238,6 +239,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     tensor_ops.note_source(m, tensors, made)
     if not operation.factory:
         derived.note_made(m, tensors, made)
+    effects.note_operands(m, tensors, made)
     rows.note_made(m, tensors, made)
     rows.note_operation(call, operation, operands)
     if tensors and table_conditions.is_true(call.get(1, "non_blocking")):
