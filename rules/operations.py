@@ -137,7 +137,6 @@ class Operation:
     factory: bool = False
     random: bool = False
     warmup: bool = False  # a library handle or workspace is made at the first use
-    accumulates: bool = False  # in place: what is there goes into the result, so that twice is not once
     graph_option: str = ""  # the argument that builds an object for graphs, and its position
     graph_option_at: int | None = None
     on_read: bool = False  # an attribute that does its work when it is read
@@ -221,9 +220,24 @@ def canonical(name: str) -> str:
     return name
 
 
+def accumulates(name: str) -> bool:
+    """Whether an operation in place goes on from what is there, so that twice is not once."""
+    return name in _listed("accumulates")
+
+
+def is_tensor_method(name: str) -> bool:
+    """Whether only tensors have a method of this name, `Tensor.unsqueeze` for example."""
+    return name in _listed("tensor_methods")
+
+
 def devices() -> Collection[str]:
     """The device types that look like `cuda`."""
-    return _file()["devices"]
+    return _listed("devices")
+
+
+@cache
+def _listed(key: str) -> frozenset[str]:
+    return frozenset(_file()[key])
 
 
 @cache

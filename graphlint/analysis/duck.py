@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import hints, names, synthesis
 from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import module_names, optim, tensors
+from graphlint.analysis.libraries import module_names, optim
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
 from graphlint.facts.walking import walk
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -53,12 +54,16 @@ class Uses:
     methods: set[tuple[str, int]] = field(default_factory=set)
 
 
+def _is_of_tensors(name: str) -> bool:
+    return operations.is_tensor_method(f"Tensor.{name}")
+
+
 def guess(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:
     """Instances of the classes that fit the uses of parameter `name`; None when nothing is guessed."""
     uses = uses_of(function, name)
     if not uses.attributes and not uses.arities and not uses.handed_to:
         return None
-    if uses.attributes & tensors.TENSOR_ONLY and not uses.arities:
+    if any(map(_is_of_tensors, uses.attributes)) and not uses.arities:
         return hints.argument_tensor(m, change, place)
     fitting = [
         info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)

@@ -249,7 +249,7 @@ def tensor_attribute(m: Machine, owner: Tensor, name: str, node: ast.AST, frame:
 
 def is_tensor_method(name: str) -> bool:
     """Whether only tensors have a method of this name."""
-    return name in tensors.TENSOR_ONLY
+    return operations.is_tensor_method(f"Tensor.{name}")
 
 
 def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:

@@ -1,6 +1,6 @@
 """Which conditions of the operation tables (`rules.operations.CONDITIONS`) hold in a call or subscript.
 
-`Reader` in benchmarks/make_operation_tables.py computes the same conditions from measured expressions; the
+`Reader` in benchmarks/operation_reader.py computes the same conditions from measured expressions; the
 two must agree, and tests/analysis/test_measured_expressions.py says whether they do.
 """
 

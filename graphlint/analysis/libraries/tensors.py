@@ -42,45 +42,6 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-# Methods that in programs of this kind only tensors have.
-TENSOR_ONLY = frozenset(
-    [
-        "unsqueeze",
-        "masked_fill",
-        "masked_fill_",
-        "index_select",
-        "scatter_add_",
-        "softmax",
-        "log_softmax",
-        "argmax",
-        "data_ptr",
-        "is_cuda",
-        "new_empty",
-        "new_zeros",
-        "new_full",
-        "clone",
-        "detach",
-        "copy_",
-        "fill_",
-        "zero_",
-        "square",
-        "backward",
-        "permute",
-        "contiguous",
-        "record_stream",
-        "index_copy_",
-        "scatter_",
-        "masked_select",
-        "index_add_",
-        "argsort",
-        "cumsum",
-        "rsqrt",
-        "is_floating_point",
-        "pin_memory",
-        "expand_as",
-        "view_as",
-    ]
-)
 # Views whose elements lie in another order than in memory.
 STRIDING = ("t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "adjoint", "expand", "expand_as")
 
@@ -198,7 +159,7 @@ def call_method(call: Call) -> Value:
 
 def _assumed(call: Call, owner: Unknown) -> Tensor | None:
     """A value that only tensors have such a method for is taken to be one, of unknown device."""
-    if owner.typed != "tensor" and call.name.removeprefix("Tensor.") not in TENSOR_ONLY:
+    if owner.typed != "tensor" and not operations.is_tensor_method(call.name):
         return None
     key = ("assumed", owner.serial)
     made = call.m.memo.get(key)
@@ -437,7 +398,7 @@ def _aliased(
     if kind == "inplace":
         source = operands[1] if len(operands) > 1 else Unknown("value")
         waits = not table_conditions.is_true(call.get(1, "non_blocking"))
-        more = operation.accumulates
+        more = operations.accumulates(operation.name)
         storing.wrote_tensor(call.m, first, source, call.node, call.frame, waits=waits, accumulates=more)
         return operands[0]
     if kind == "maybe-view":
