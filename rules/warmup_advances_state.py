@@ -34,7 +34,7 @@ class WarmupAdvancesState(Rule):
     subscribes = (CaptureStarted, Called, Replay)
 
     def __init__(self) -> None:
-        self.eager: dict[Storage, Called] = {}
+        self.eager: dict[Storage, dict[object, Called]] = {}  # by the places of the writes
         self.recorded: dict[int, Recorded] = {}
 
     def on(self, event: CaptureStarted | Called | Replay) -> Iterator[Report]:
@@ -59,15 +59,15 @@ class WarmupAdvancesState(Rule):
                 elif storage not in record.advanced:
                     record.reset.add(storage)
         elif isinstance(event.data, Advance):
-            self.eager[storage] = event
+            self.eager.setdefault(storage, {})[event.place.key] = event
         else:
             self.eager.pop(storage, None)  # written anew: what the warm-up did is gone
 
     def _first_replay(self, event: Replay) -> Iterator[Report]:
         record = self.recorded.pop(id(event.recorded), None)
         for storage, place in record.advanced.items() if record is not None else ():
-            warm = self.eager.get(storage)
-            if warm is None or warm.place.key != place.key or not _in_one_step(warm, event):
+            warm = self.eager.get(storage, {}).get(place.key)
+            if warm is None or not _in_one_step(warm, event):
                 continue
             message = (
                 "this runs on live state before the first replay, and leaves it further on than one step"

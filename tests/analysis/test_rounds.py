@@ -222,7 +222,7 @@ class Learner:
     def step(self):
         self.count += 1
         if self.graph is None:
-            self.body()
+            self.body()  # expect: CG704
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
                 self.body()
@@ -261,7 +261,7 @@ class Roller:
             self.x.mul_(0.9)
 
     def record(self, length):
-        self.roll(length)
+        self.roll(length)  # expect: CG704
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self.roll(length)

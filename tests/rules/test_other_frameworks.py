@@ -25,9 +25,9 @@ def solve(n, rhs):
         stream.begin_capture()
 {body}
         graph = stream.end_capture()
-    for k in range(10):
-        u.set(rhs)
-        graph.launch(stream)
+        for k in range(10):
+            u.set(rhs)
+            graph.launch()
     stream.synchronize()
     return cp.asnumpy(u)
 """
