@@ -10,6 +10,7 @@ import pytest
 
 from graphlint.analysis import Analysis, analyse, units, workers
 from graphlint.config import Config
+from graphlint.facts import cachefile
 from graphlint.facts.project import Project
 
 RUNNER = """
@@ -98,3 +99,34 @@ def test_a_dead_worker_costs_nothing_but_time(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(workers.Pool, "_work", lambda *_: os._exit(1))
     assert codes(run(tmp_path, jobs=2)) == [("helpers.py", 2, "CG302")]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.999])
+def test_a_cache_cut_off_anywhere_is_ignored(tmp_path: Path, share: float) -> None:
+    make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING})
+    expected = codes(run(tmp_path, tmp_path / "cache"))
+    kept = tmp_path / "cache" / "results.bin"
+    kept.write_bytes(kept.read_bytes()[: int(share * kept.stat().st_size)])
+    assert codes(run(tmp_path, tmp_path / "cache")) == expected
+
+
+def test_results_of_another_graphlint_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING})
+    run(tmp_path, tmp_path / "cache")
+    monkeypatch.setattr(cachefile, "_code", lambda: "other code")
+    monkeypatch.setattr(units.Analyst, "do", lambda *_: (_ for _ in ()).throw(KeyError("asked again")))
+    with pytest.raises(KeyError, match="asked again"):
+        run(tmp_path, tmp_path / "cache")
+
+
+def test_a_framework_that_comes_into_use_makes_results_void(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, {"runner.py": RUNNER, "helpers.py": SYNCING})
+    run(tmp_path, tmp_path / "cache")
+    make(tmp_path, {"serving.py": "import vllm\n"})
+    assert run(tmp_path, tmp_path / "cache").regions == run(tmp_path).regions
+    (tmp_path / "serving.py").unlink()
+    monkeypatch.setattr(units.Analyst, "do", lambda *_: (_ for _ in ()).throw(KeyError("asked again")))
+    with pytest.raises(KeyError, match="asked again"):
+        run(tmp_path, tmp_path / "cache")
