@@ -103,9 +103,10 @@ class Pool:
         self._queue = os.open(self._folder / "queue", os.O_RDWR | os.O_CREAT)
         self._open.callback(os.close, self._queue)
         gc.freeze()  # what is shared so far stays shared: the collector would write to it
-        for number in range(1, self._jobs):
-            self._workers.append(self._fork(number))
-        return True
+        with contextlib.suppress(OSError):  # where no more processes are to be had, fewer must do
+            for number in range(1, self._jobs):
+                self._workers.append(self._fork(number))
+        return bool(self._workers)
 
     def _fork(self, number: int) -> _Worker:
         wait, start = os.pipe()
