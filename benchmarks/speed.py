@@ -2,7 +2,7 @@
 
     python benchmarks/speed.py FOLDER [--without-torchfix]
 
-FOLDER holds unpacked trees, each under the name of its distribution. ruff, TorchFix and graphlint are taken from
+FOLDER holds unpacked trees, each under the name of its distribution. ruff, TorchFix and graphlint are those
 beside the interpreter that runs this; `make bench` sets that up.
 """
 
