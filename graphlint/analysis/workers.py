@@ -35,7 +35,7 @@ GARBAGE_THRESHOLD = 5_000_000
 FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 # Of so much text all processes together keep the syntax trees, which take thirty times its bytes.
-MOST_PARSED = 8_000_000
+MOST_PARSED = 6_000_000
 _NUMBER_BYTES = 4
 _GO = b"."
 
