@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,13 +54,23 @@ def virtual_cuda(
     use(new)
     try:
         install(patches)
-        with modes():
+        with _uncompiled(), modes():
             yield new
         for stream in list(new.streams.values()):
             stream.finish()
     finally:
         patches.restore()
         use(None)
+
+
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Functions compiled before the device was there run uncompiled as well: their kernels are the CPU's."""
+    if "torch._dynamo" not in sys.modules:
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield
 
 
 def install(patches: Patches) -> None:
@@ -71,6 +82,7 @@ def install(patches: Patches) -> None:
     accelerator.install(patches)
     autocast.install(patches)
     patches.set(torch, "compile", compiling.compile_)
+    patches.set(torch, "cond", custom.cond)
     patches.set(torch.compiler, "cudagraph_mark_step_begin", lambda: None)
     for name in ("tensor", "as_tensor", "asarray"):
         patches.set(torch, name, calls.from_data(getattr(torch, name)))

@@ -32,6 +32,11 @@ def run_higher_order(operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return if_true(*operands) if condition else if_false(*operands)
 
 
+def cond(condition: Any, if_true: Any, if_false: Any, operands: Any = ()) -> Any:
+    """`torch.cond`: outside of compiled code it reads its condition on the host."""
+    return if_true(*operands) if condition else if_false(*operands)
+
+
 def _python_body(function: Any) -> Any:
     from torch._library.custom_ops import OPDEFS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from typing import Any
 
 from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.capture import Capture
@@ -151,8 +150,3 @@ def use(new: Device | None) -> Device | None:
 def active() -> bool:
     """Whether a virtual device is in use."""
     return _current is not None
-
-
-def capture_of_current() -> Any:
-    """The capture that the current stream is part of, if any."""
-    return _current.current.capture if _current is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphlint.sentinel.virtual.allocator import Allocator
+from graphlint.sentinel.virtual.allocator import Allocator, Block
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.tensors import device_memory, pinned_memory
 
@@ -48,36 +48,42 @@ def _statistics(allocator: Allocator) -> dict[str, Any]:
 
 def _snapshot(*_: Any) -> dict[str, Any]:
     allocator = _allocator()
-    segments: list[dict[str, Any]] = []
-    for address, (size, pool) in sorted(allocator.segments.items()):
-        blocks = [block for block in allocator.blocks.values() if block.segment == address]
-        live = sum(block.size for block in blocks if not block.free)
-        segments.append(
-            {
-                "device": 0,
-                "address": address,
-                "total_size": size,
-                "allocated_size": live,
-                "active_size": live,
-                "requested_size": live,
-                "stream": device().stream(blocks[0].key[1]).handle if blocks else 0,
-                "segment_type": "small" if blocks and blocks[0].key[2] else "large",
-                "segment_pool_id": (0, pool),
-                "is_expandable": False,
-                "frames": [],
-                "blocks": [
-                    {
-                        "address": block.address,
-                        "size": block.size,
-                        "requested_size": block.requested,
-                        "state": "inactive" if block.free else "active_allocated",
-                        "frames": [],
-                    }
-                    for block in sorted(blocks, key=lambda block: block.address)
-                ],
-            }
-        )
+    segments = [
+        _segment(allocator, address, size, pool)
+        for address, (size, pool) in sorted(allocator.segments.items())
+    ]
     return {"segments": segments, "device_traces": [], "allocator_settings": {}}
+
+
+def _segment(allocator: Allocator, address: int, size: int, pool: int) -> dict[str, Any]:
+    blocks = sorted(
+        (block for block in allocator.blocks.values() if block.segment == address), key=lambda b: b.address
+    )
+    live = sum(block.size for block in blocks if not block.free)
+    return {
+        "device": 0,
+        "address": address,
+        "total_size": size,
+        "allocated_size": live,
+        "active_size": live,
+        "requested_size": sum(block.requested for block in blocks if not block.free),
+        "stream": device().stream(blocks[0].key[1]).handle,
+        "segment_type": "small" if blocks[0].key[2] else "large",
+        "segment_pool_id": (0, pool),
+        "is_expandable": False,
+        "frames": [],
+        "blocks": [_block(block) for block in blocks],
+    }
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "address": block.address,
+        "size": block.size,
+        "requested_size": block.requested,
+        "state": "inactive" if block.free else "active_allocated",
+        "frames": [],
+    }
 
 
 def _reset_peak(_: Any = 0) -> None:

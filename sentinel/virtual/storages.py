@@ -17,56 +17,57 @@ Storage = torch.UntypedStorage
 _Base = torch._C.StorageBase
 
 
+_plain_device = vars(_Base)["device"].__get__
+_plain = {name: getattr(Storage, name) for name in ("cpu", "to", "clone", "resize_", "_write_file")}
+
+
 def install(patches: Patches) -> None:
     """Replace them on `torch.UntypedStorage`."""
-    plain_device = vars(_Base)["device"].__get__
-    plain = {
-        name: getattr(Storage, name) for name in ("cpu", "cuda", "to", "clone", "resize_", "share_memory_")
-    }
-
-    def cpu(self: Any) -> Any:
-        return download(_bytes(self)).untyped_storage() if on_device(self) else plain["cpu"](self)
-
-    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-        return self if on_device(self) else upload(_bytes(self), non_blocking).untyped_storage()
-
-    def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:  # the name is torch's
-        kind = device_type(device)
-        if kind == "cuda":
-            return cuda(self, None, non_blocking)
-        return cpu(self) if kind == "cpu" else plain["to"](self, device=device, non_blocking=non_blocking)
-
-    def clone(self: Any) -> Any:
-        return _bytes(self).clone().untyped_storage() if on_device(self) else plain["clone"](self)
-
-    def resize_(self: Any, size: int) -> Any:
-        if not on_device(self):
-            return plain["resize_"](self, size)
-        if size == self.nbytes():
-            return None
-        errors.refuse("the resizing of a storage on the device")
-
-    def share(self: Any, *args: Any) -> Any:
-        if device().current.capture is not None:
-            raise errors.cuda_error(errors.UNSUPPORTED)
-        errors.refuse("memory shared between processes")
-
-    patches.set(Storage, "device", property(lambda self: CUDA if on_device(self) else plain_device(self)))
+    patches.set(Storage, "device", property(lambda self: CUDA if on_device(self) else _plain_device(self)))
     patches.set(Storage, "is_cuda", property(on_device))
-    for name, function in {"cpu": cpu, "cuda": cuda, "to": to, "clone": clone, "resize_": resize_}.items():
+    for name, function in _METHODS.items():
         patches.set(Storage, name, function)
-    patches.set(Storage, "_share_cuda_", share)
 
-    plain_write = Storage._write_file
 
-    def write_file(self: Any, *args: Any) -> Any:
-        if on_device(self):
-            device().pageable_copy()
-            device().note_synchronisation()
-            device().current.finish()
-        return plain_write(self, *args)
+def _cpu(self: Any) -> Any:
+    return download(_bytes(self)).untyped_storage() if on_device(self) else _plain["cpu"](self)
 
-    patches.set(Storage, "_write_file", write_file)
+
+def _cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+    return self if on_device(self) else upload(_bytes(self), non_blocking).untyped_storage()
+
+
+def _to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+    kind = device_type(device)
+    if kind == "cuda":
+        return _cuda(self, None, non_blocking)
+    return _cpu(self) if kind == "cpu" else _plain["to"](self, device=device, non_blocking=non_blocking)
+
+
+def _clone(self: Any) -> Any:
+    return _bytes(self).clone().untyped_storage() if on_device(self) else _plain["clone"](self)
+
+
+def _resize(self: Any, size: int) -> Any:
+    if not on_device(self):
+        return _plain["resize_"](self, size)
+    if size != self.nbytes():
+        errors.refuse("the resizing of a storage on the device")
+    return None
+
+
+def _share(self: Any, *args: Any) -> Any:
+    if device().current.capture is not None:
+        raise errors.cuda_error(errors.UNSUPPORTED)
+    errors.refuse("memory shared between processes")
+
+
+def _write_file(self: Any, *args: Any) -> Any:
+    if on_device(self):
+        device().pageable_copy()
+        device().note_synchronisation()
+        device().current.finish()
+    return _plain["_write_file"](self, *args)
 
 
 def on_device(storage: Any) -> bool:
@@ -78,3 +79,14 @@ def on_device(storage: Any) -> bool:
 def _bytes(storage: Any) -> torch.Tensor:
     with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
         return torch.empty(0, dtype=torch.uint8).set_(storage)
+
+
+_METHODS = {
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "to": _to,
+    "clone": _clone,
+    "resize_": _resize,
+    "_share_cuda_": _share,
+    "_write_file": _write_file,
+}

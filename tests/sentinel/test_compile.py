@@ -62,3 +62,25 @@ def test_reduce_overhead_in_a_capture_fails(cuda: Any) -> None:
         pytest.warns(UserWarning, match="Graph is empty"),
     ):
         capture(lambda: twice(ones))
+
+
+def test_what_was_compiled_before_runs_uncompiled_too() -> None:
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import virtual_cuda
+
+    if torch.version.cuda is not None:
+        pytest.skip("the virtual device needs torch for the CPU")
+    runs: list[int] = []
+
+    def twice(x: Any) -> Any:
+        runs.append(1)
+        return x * 2
+
+    compiled = torch.compile(twice, backend="eager")
+    compiled(torch.ones(2))
+    with virtual_cuda():
+        assert compiled(torch.ones(2, device="cuda")).device.type == "cuda"
+        ones = torch.ones(2, device="cuda")
+        graph, out = capture(lambda: compiled(ones))
+        graph.replay()
+        assert out.tolist() == [2, 2] and len(runs) >= 2
