@@ -164,7 +164,7 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
     if found is not None:
         where, node = found
         return functions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
-    value = class_attribute(m, info, name)
+    value = _class_cell(m, info, name, frame.here, owner)
     if value is not None:
         if is_none(value):
             lazies.note_absent(m, info.values, name)
@@ -175,6 +175,15 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
     if external is not None:
         return External(f"{external}.{name}", owner)
     return Unknown(f"attribute `{name}` of class `{info.name}`")
+
+
+def _class_cell(m: Machine, info: ClassInfo, name: str, place: Place, owner: Value) -> Value | None:
+    """What a class holds under a name: a cell like any other, which the program may write."""
+    value = class_attribute(m, info, name)
+    if isinstance(value, (Const, Host)) and not info.is_enum:
+        holder = next((cls for cls in info.mro() if name in cls.values), None)
+        return _read_cell(m, holder.values, name, place, owner) if holder is not None else value
+    return value
 
 
 def _method(info: ClassInfo, name: str) -> tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef] | None:
@@ -311,7 +320,7 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         return Class(owner.cls)
     if name == "__dict__":
         return External("object.__dict__", owner)
-    held = class_attribute(m, owner.cls, name)
+    held = _class_cell(m, owner.cls, name, place, owner)
     return _through_instance(m, owner, held, place) if held is not None else None
 
 

@@ -21,7 +21,7 @@ from graphlint.analysis import (
     walked,
 )
 from graphlint.analysis.events import LoopStarted
-from graphlint.analysis.frames import Frame, Loop
+from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.values import (
     Cell,
     Change,
@@ -379,7 +379,7 @@ def _generate(
     iterable = source if source is not None else expressions.evaluate(m, part.iter, frame)
     _, rest = elements_of(m, iterable)
     open_ended = rest is not None
-    for value in _turns(m, part, iterable, frame):
+    for value in turns(m, frame.place(part.iter), iterable, frame):
         statements.assign(m, part.target, value, frame, part.target)
         verdicts = [_filter(m, test, frame) for test in part.ifs]
         if False in verdicts:
@@ -390,9 +390,9 @@ def _generate(
     return open_ended or len(known) > UNROLLED
 
 
-def _turns(m: Machine, part: ast.comprehension, iterable: Value, frame: Frame) -> Iterator[Value]:
-    """The elements that a comprehension is run for, each a turn of a loop."""
-    loop = Loop(0, frame.place(part.iter), _count(iterable), iterable, orders.of(m, iterable))
+def turns(m: Machine, place: Place, iterable: Value, frame: Frame) -> Iterator[Value]:
+    """The elements that a comprehension, or a `map`, is run for: each is a turn of a loop."""
+    loop = Loop(0, place, _count(iterable), iterable, orders.of(m, iterable))
     frame.loops.append(loop)
     for value in _iterations(m, iterable, each=True):
         loop.current = value

@@ -317,10 +317,13 @@ def _arithmetic(call: Call) -> Value:
 def _map(call: Call) -> Value:
     if len(call.args) < 2:
         return Unknown("map")
-    element = loops.joined_elements(call.m, call.args[1])
-    made = calls.call(call.m, call.args[0], Arguments([element]), call.node, call.frame)
-    change = change_of(call.args[1])
-    return Sequence_((), "list", made if call.name.endswith("map") else element, change)
+    turns = loops.turns(call.m, call.place, call.args[1], call.frame)
+    pairs = [
+        (element, calls.call(call.m, call.args[0], Arguments([element]), call.node, call.frame))
+        for element in turns
+    ]
+    kept = [made if call.name.endswith("map") else element for element, made in pairs]
+    return Sequence_((), "list", join_all(kept) if kept else None, change_of(call.args[1]))
 
 
 @model("builtins.next")

@@ -24,6 +24,7 @@ from graphlint.analysis.values import (
     Value,
     identity_of,
     join,
+    join_all,
 )
 
 
@@ -44,6 +45,16 @@ def _append(call: Call) -> Value:
     if isinstance(call.owner, Sequence_) and call.args:
         indexing.extend(call.m, call.owner, (call.args[0],), None, call.node, call.frame)
     return NONE
+
+
+@model("heapq.heappush", "heapq.heappushpop", "heapq.heapreplace")
+def _push(call: Call) -> Value:
+    """A heap is a list; what `heappushpop` and `heapreplace` give back is one of its elements."""
+    heap = call.args[0] if call.args else NONE
+    if not isinstance(heap, Sequence_) or len(call.args) < 2:
+        return Unknown("heap")
+    indexing.extend(call.m, heap, (call.args[1],), None, call.node, call.frame)
+    return NONE if call.name.endswith("heappush") else join_all(heap.elements())
 
 
 @model("builtins.list.extend", "builtins.set.update")

@@ -330,7 +330,9 @@ def _children_of(call: Call) -> Value:
     if not found:
         found = [Obj("torch.nn.Module", call.place)]
     if "named" in call.name:
-        found = [Sequence_([Host("str"), item], "tuple") for item in found]
+        fields = call.owner.fields.items() if isinstance(call.owner, Obj) else ()
+        names = {id(value): Const(name) for name, value in fields if isinstance(name, str)}
+        found = [Sequence_([names.get(id(item), Host("str")), item], "tuple") for item in found]
     return Sequence_(found, "modules" if deep else "list")
 
 
