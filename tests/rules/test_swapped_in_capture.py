@@ -15,6 +15,7 @@ class Heat:
     def __init__(self, steps):
         self.old = torch.zeros(64, 64, device="cuda")
         self.new = torch.zeros(64, 64, device="cuda")
+        self.spare = torch.zeros(64, 64, device="cuda")
         self.graph = torch.cuda.CUDAGraph()
 
     def sweep(self):
@@ -72,6 +73,11 @@ def test_reported(body: str) -> None:
         ),
         ("self.sweep()\nself.old.copy_(self.new)  # ok: CG106", "pass"),
         ("self.sweep()\nself.old, self.new = self.new, self.old  # ok: CG106", "self.new.copy_(source)"),
+        (
+            "kept = self.spare\nself.sweep()\nself.old, self.new = self.new, self.old  # ok: CG106\n"
+            "kept.copy_(self.old)",
+            "pass",
+        ),
         ("a, b = self.old, self.new\na, b = b, a  # ok: CG106\na.copy_(b * 2)", "pass"),
         (
             "self.sweep()\nself.old, self.new = self.new, self.old  # ok: CG106\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, captures, tensor_ops
+from graphlint.analysis import calls, captures, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called, StreamEscaped
 from graphlint.analysis.graphs import new_graph
@@ -135,6 +135,9 @@ def _conditional(call: Call) -> Value:
 
 @model("warp.copy")
 def _copy(call: Call) -> Value:
-    tensors = tensor_ops.operands_of(*call.args)
-    tensor_ops.note_use(call.m, tensors, call.place)
+    """`wp.copy(dest, src)`: a write into `dest`."""
+    tensor_ops.note_use(call.m, tensor_ops.operands_of(*call.args), call.place)
+    source = call.get(1, "src") or Unknown("source")
+    for tensor in tensor_ops.operands_of(call.get(0, "dest") or NONE):
+        storing.wrote_tensor(call.m, tensor, source, call.node, call.frame, waits=False)
     return NONE
