@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -27,21 +27,23 @@ from graphlint.sentinel.virtual.device import Device, active, device, use
 from graphlint.sentinel.virtual.dispatch import modes
 from graphlint.sentinel.virtual.errors import refuse
 from graphlint.sentinel.virtual.patches import Patches
+from graphlint.sentinel.virtual.streams import Order
 
 WITH_GPU = "GRAPHLINT_VIRTUAL_BESIDE_GPU"
 
 
 @contextmanager
 def virtual_cuda(
-    *, order: Literal["early", "late"] = "early", poison: bool = True, beside_gpu: bool = False
+    *, order: Order = "early", poison: bool = True, beside_gpu: bool = False
 ) -> Iterator[Device]:
     """Give the program a device called `cuda` that is made of ordinary memory.
 
-    In `order="early"` each stream does its work when it is issued; in `"late"` when something waits for it,
-    so that work no edge orders happens the other way round. Freed memory is poisoned, so that reading it
-    never gives the old values by luck as it may on a GPU; `poison=False` leaves it as it is. On a machine
-    with a GPU it is refused unless asked for twice: by `beside_gpu=True` and by the environment variable
-    GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested; the inner one is the outer one.
+    In `order="early"` each stream does its work when it is issued; in `"lagging"` it stays one step behind;
+    in `"late"` it does it when something waits for it. Work that no edge orders happens differently in each.
+    Freed memory is poisoned, so that reading it never gives the old values by luck as it may on a GPU;
+    `poison=False` leaves it as it is. On a machine with a GPU it is refused unless asked for twice: by
+    `beside_gpu=True` and by the environment variable GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested; the
+    inner one is the outer one.
     """
     if active():
         yield device()
@@ -50,7 +52,7 @@ def virtual_cuda(
     if torch.version.cuda is not None:
         refuse("a build of torch for CUDA: install the one for the CPU")
     patches = Patches()
-    new = Device(late=order == "late", poisons=poison)
+    new = Device(order, poisons=poison)
     use(new)
     try:
         install(patches)

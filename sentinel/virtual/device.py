@@ -9,7 +9,7 @@ import warnings
 from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.capture import Capture
 from graphlint.sentinel.virtual.rng import VirtualGenerator
-from graphlint.sentinel.virtual.streams import Event, Stream, Wait
+from graphlint.sentinel.virtual.streams import Event, Order, Stream, Wait
 
 _SIDE_STREAMS = 32  # torch hands out its pool of side streams in turn
 
@@ -17,10 +17,10 @@ _SIDE_STREAMS = 32  # torch hands out its pool of side streams in turn
 class Device:
     """Everything that a program can change about the device, apart from memory contents."""
 
-    def __init__(self, late: bool = False, poisons: bool = True) -> None:
-        self.late = late
+    def __init__(self, order: Order = "early", poisons: bool = True) -> None:
+        self.order = order
         self.poisons = poisons
-        self.default_stream = Stream(0, late)
+        self.default_stream = Stream(0, order)
         self.streams: dict[int, Stream] = {0: self.default_stream}
         self.captures: list[Capture] = []
         self.pools = itertools.count(1)
@@ -50,7 +50,7 @@ class Device:
         """The stream of a number."""
         found = self.streams.get(number)
         if found is None:
-            found = self.streams[number] = Stream(number, self.late, priority)
+            found = self.streams[number] = Stream(number, self.order, priority)
         return found
 
     def wait(self, stream: Stream, event: Event) -> None:

@@ -82,7 +82,7 @@ class GraphBase:
         for generator in [device().generator, *self._generators]:
             generator.philox.capture = None
         self._tape = capture.tape
-        order = in_late_order(capture.tape, capture.origin.number) if device().late else None
+        order = in_late_order(capture.tape, capture.origin.number) if device().order == "late" else None
         self._steps = order if order is not None else in_issue_order(capture.tape)
         self._draws = capture.draws
         self._instantiated = not self._keep

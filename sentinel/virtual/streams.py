@@ -1,8 +1,9 @@
 """Streams and events: queues of steps, and the edges between them.
 
-In *early* order a step runs when it is issued. In *late* order it waits in its stream's queue until something
-demands it: a synchronisation, or another stream that waits for it and is itself demanded. Work that no edge
-orders therefore happens in the order of issue in the one and in the other order in the other.
+In *early* order a step runs when it is issued, in *lagging* order when the next one of its stream is. In
+*late* order it waits in its stream's queue until something demands it: a synchronisation, or another stream
+that waits for it and is itself demanded. Work that no edge orders therefore happens in the order of issue in
+the one and in the other order in the other.
 
 Copies from the device into pinned memory land late in either order: when the host synchronises with the
 stream.
@@ -14,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from graphlint.sentinel.virtual.tape import Call, Step, quiet
 
@@ -22,16 +23,20 @@ if TYPE_CHECKING:
     from graphlint.sentinel.virtual.capture import Capture
 
 
+Order = Literal["early", "lagging", "late"]
+
+
 class Stream:
     """One stream of the device. Number 0 is the default stream."""
 
-    def __init__(self, number: int, late: bool, priority: int = 0) -> None:
+    def __init__(self, number: int, order: Order, priority: int = 0) -> None:
         self.number = number
         self.priority = priority
         self.handle = 0 if number == 0 else 0x7F0000000000 + number * 0x100
         self.capture: Capture | None = None
         self.issued = 0
-        self._late = late
+        self._late = order != "early"
+        self._behind = 1 if order == "lagging" else None
         self._queue: deque[Step] = deque()
         self._landing: list[tuple[int, Callable[[], None]]] = []
 
@@ -41,6 +46,8 @@ class Stream:
         step.stream, step.position = self.number, self.issued
         if self._late:
             self._queue.append(step)
+            if self._behind is not None:
+                self.advance(self.issued - self._behind)
             return
         self._run(step)
 

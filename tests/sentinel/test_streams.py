@@ -83,6 +83,34 @@ def test_a_program_with_edges_is_the_same_in_both_orders(late_cuda: Any) -> None
     assert torch.equal(out.cpu(), layer(x).relu().cpu())
 
 
+def _two_callers() -> list[float]:
+    """Two streams share a graph; each copies its output and does not wait for the other."""
+    import torch
+
+    given = torch.zeros(1, device="cuda")
+    graph, out = capture(lambda: given + 1)
+    values = [torch.full((1,), float(number), device="cuda") for number in range(2)]
+    kept = []
+    torch.cuda.synchronize()
+    for value in values:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            given.copy_(value)
+            graph.replay()
+            kept.append(out.clone())
+    torch.cuda.synchronize()
+    return [copy.item() for copy in kept]
+
+
+def test_lagging_order_lets_another_replay_overtake_a_copy() -> None:
+    pytest.importorskip("torch")
+    from graphlint.sentinel import virtual_cuda
+
+    with virtual_cuda():
+        assert _two_callers() == [1, 2]
+    with virtual_cuda(order="lagging"):
+        assert _two_callers() != [1, 2]
+
+
 def test_branches_of_a_graph_run_in_the_other_order_when_late(late_cuda: Any) -> None:
     import torch
 
