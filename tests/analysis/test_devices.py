@@ -67,3 +67,28 @@ def test_nothing_is_claimed_of_memory_that_the_program_places(device: str, mark:
         """,
         select=("CG302",),
     )
+
+
+def test_what_is_made_like_an_unknown_value_is_not_taken_to_be_on_the_host() -> None:
+    check_marks(
+        """
+import torch
+
+class Encoder:
+    def __init__(self, model):
+        self.model = model
+
+    def capture(self, x: torch.Tensor):
+        made = self.model.encode()
+        kept = torch.empty_like(made)
+        plain = torch.empty(4)
+        self.model.encode(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.model.encode(x)
+            kept.copy_(y)  # ok: CG303
+            plain.copy_(x.cuda())  # expect: CG303
+        return graph, kept
+""",
+        select=("CG303",),
+    )

@@ -305,6 +305,8 @@ def result_device(
     library = operations.libraries().get(operations.library_of(operation.name))
     if operation.factory and library is not None and not _follows_owner(last):
         return library.device
+    if operation.factory and _follows_owner(last) and operands and isinstance(operands[0], Unknown):
+        return None  # made like something that could not be followed
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
         return "pinned" if pinned else default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
