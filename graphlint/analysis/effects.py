@@ -42,10 +42,16 @@ def remember(m: Machine, capture: Capture) -> None:
     if capture.compiled:
         return
     for cell, write in capture.written.items():
-        if _puts_back(capture, cell):
+        if _puts_back(capture, cell) or _is_of_opener(m, capture, write):
             continue
         if isinstance(write.value, (Const, Host)) or cell in capture.appended:
             m.effects[cell] = capture
+
+
+def _is_of_opener(m: Machine, capture: Capture, write: Write) -> bool:
+    """Whether the function that began a capture, for another one to end, notes that it did."""
+    opener = capture.place.function
+    return capture.kind == "capture_begin" and write.place.function == opener != m.frame.qualname
 
 
 def _puts_back(capture: Capture, cell: Cell) -> bool:

@@ -84,3 +84,43 @@ class Engine:
 @pytest.mark.parametrize(("after", "mark"), [("before", "ok"), ("before + 2", "expect")])
 def test_a_counter_that_is_set_back(after: str, mark: str) -> None:
     check_marks(COUNTED.format(after=after, mark=mark))
+
+
+def test_what_the_function_that_begins_a_capture_notes_about_it_is_no_side_effect() -> None:
+    check_marks(
+        """
+import torch
+
+class Segments:
+    def __init__(self):
+        self.capturing = False
+        self.graph = None
+        self.runs = []
+
+    def __enter__(self):
+        self.begin()
+        return self
+
+    def __exit__(self, *args):
+        self.end()
+
+    def begin(self):
+        assert not self.capturing
+        graph = torch.cuda.CUDAGraph()
+        graph.capture_begin()
+        self.graph = graph
+        self.capturing = True  # ok: CG403
+
+    def end(self):
+        if not self.capturing:
+            return
+        self.graph.capture_end()
+        self.runs.append(self.graph.replay)
+        self.capturing = False
+
+    def replay(self):
+        for run in self.runs:
+            run()
+""",
+        select=("CG403",),
+    )
