@@ -1,4 +1,4 @@
-"""CG109: rows behind those that are filled keep an older batch, and captured code sums over them."""
+"""CG109: rows behind those that are filled keep an older batch, and a result is made of all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StalePaddingRows(Rule):
     name = "stale-padding-rows"
     hazard = "other"
     level = Level.WARNING
-    summary = "rows behind those that are filled keep an older batch, and captured code sums over them"
+    summary = "rows behind those that are filled keep an older batch, and a result is made of all"
     rows = ("A06",)
     subscribes = (CaptureEnded, Called, Replay)
 
@@ -51,9 +51,7 @@ class StalePaddingRows(Rule):
                 continue
             for storage in sorted(mixing.origins & self.partly.keys(), key=lambda each: each.serial):
                 write = self.partly.pop(storage)
-                message = (
-                    "the rows behind these keep what an older batch has left, and captured code adds them up"
-                )
+                message = "the rows behind these keep an older batch, and captured code makes one result of all rows"
                 chain = (mixing.place.hop, write.place.hop)
                 yield Report(write.place, message, Confidence.LIKELY, chain=chain, help=HELP)
 
