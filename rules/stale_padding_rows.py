@@ -50,10 +50,13 @@ class StalePaddingRows(Rule):
             if mixing.origins & self.wholly:
                 continue
             for storage in sorted(mixing.origins & self.partly.keys(), key=lambda each: each.serial):
-                write = self.partly.pop(storage)
-                message = "the rows behind these keep an older batch, and captured code makes one result of all rows"
-                chain = (mixing.place.hop, write.place.hop)
-                yield Report(write.place, message, Confidence.LIKELY, chain=chain, help=HELP)
+                yield _stale(self.partly.pop(storage), mixing)
+
+
+def _stale(write: Called, mixing: Mixing) -> Report:
+    message = "the rows behind these keep an older batch, and captured code makes one result of all rows"
+    chain = (mixing.place.hop, write.place.hop)
+    return Report(write.place, message, Confidence.LIKELY, chain=chain, help=HELP)
 
 
 def _fills_the_first(event: Called) -> bool:
