@@ -110,7 +110,8 @@ class Analyst:
         assert module is not None
         root = roots.named(module, qualname, goals)
         result = self._run_once(root, steps)
-        if not result["captures"] and not result["problems"] and lifecycle.waits_for_arguments(root):
+        came_to_nothing = not (result["captures"] or result["spent"] or result["problems"])
+        if came_to_nothing and lifecycle.waits_for_arguments(root):
             return self._run_once(root, steps, open_defaults=True)
         return result
 
@@ -125,18 +126,19 @@ class Analyst:
         machine.open_defaults = open_defaults
         rulebook.begin(machine)
         problems: list[Problem] = []
-        reached = machine.finished
+        reached, spent = machine.finished, False
         with contained(problems, root.module.display):
             try:
                 lifecycle.run(machine, root)
             except Exhausted:
-                reached = reports.unfinished(machine, root)
+                reached, spent = reports.unfinished(machine, root), True
             rulebook.finish()
         captures = [*reached, *machine.captures]
         reports.say_cuts(machine, root, captures)
         return {
             **packing.pack(rulebook.findings(), reports.regions_of(captures), problems),
             "captures": bool(captures),
+            "spent": spent,
             "is_open": any(map(_is_open, captures)),
         }
 
