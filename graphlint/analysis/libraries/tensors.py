@@ -36,6 +36,7 @@ from graphlint.analysis.values import (
     alternatives,
     change_of,
     identity_of,
+    is_none,
 )
 from graphlint.rules import operations
 
@@ -477,11 +478,20 @@ def _other_result(call: Call, operation: operations.Operation, kind: str) -> Val
     return Host("any", Change.SHAPE) if kind == "host-meta" else Unknown(operation.name)
 
 
+def _kind_of_other(dtype: Value) -> str | None:
+    """The kind that `dtype=x.dtype` names: that of the other tensor; None where it is not known."""
+    symbol = dtype.symbol if isinstance(dtype, Host) else None
+    known = symbol[1] if isinstance(symbol, tuple) and symbol[:1] == ("dtype",) else None
+    return known if isinstance(known, str) else None
+
+
 def _kind(call: Call, operation: operations.Operation, first: Tensor | None) -> str | None:
     named = call.arguments.kwargs.get("dtype")
     for value in (named, *(a for a in call.args if isinstance(a, External))):
         if isinstance(value, External):
             return kind_of_dtype(value.name)
+    if named is not None and not is_none(named):
+        return _kind_of_other(named)
     if operation.dtype in ("bool", "int", "float"):
         return operation.dtype
     last = operation.name.rpartition(".")[2]
