@@ -54,7 +54,9 @@ class Memory:
         kind = self._kinds.get(tensor.dtype)
         if kind is None:
             kind = self._kinds[tensor.dtype] = torch.empty(0, dtype=tensor.dtype).set_(self.whole)
-        return kind.as_strided(tensor.size(), tensor.stride(), offset)
+        same = kind.as_strided(tensor.size(), tensor.stride(), offset)
+        same = torch._conj(same) if tensor.is_conj() else same
+        return torch._neg_view(same) if tensor.is_neg() else same
 
 
 class DeviceMemory(Memory):

@@ -121,6 +121,15 @@ def test_graphs_that_share_a_pool_overwrite_each_other(cuda: Any) -> None:
     assert y2.tolist() != [7.0] * 4
 
 
+def test_lazy_conjugates_are_recorded_as_such(cuda: Any) -> None:
+    import torch
+
+    x = torch.tensor([1 + 2j, 3 - 1j], device="cuda")
+    graph, made = capture(lambda: (x.conj() * 2, x.conj().imag + 1))
+    graph.replay()
+    assert made[0].tolist() == [2 - 4j, 6 + 2j] and made[1].tolist() == [-1, 2]
+
+
 def test_waiting_for_a_value_loses_the_capture(cuda: Any) -> None:
     import torch
 
