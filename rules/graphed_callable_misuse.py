@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphlint.analysis import gradients
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Obj
+from graphlint.analysis.values import Obj, Tensor
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -37,9 +38,24 @@ class GraphedCallableMisuse(Rule):
                 chain = (*made, event.place.hop)
                 yield Report(event.place, message, chain=chain, help="pass the arguments by position")
             if event.data is not False:
+                yield from self._judge_sample(event, event.target)
                 self._forwards.setdefault(event.target.serial, []).append(event)
         elif event.what == "backward" and event.capture is None:
             yield from self._judge(event)
+
+    def _judge_sample(self, event: Called, graphed: Obj) -> Iterator[Report]:
+        """The backward graph computes gradients for those inputs alone whose sample wanted one."""
+        samples = graphed.fields.get("sample", ())
+        for sample, given in zip(samples, event.arguments, strict=False):
+            if not isinstance(sample, Tensor) or not isinstance(given, Tensor) or not given.trained:
+                continue
+            if gradients.is_plain(sample) and graphed.site is not None:
+                message = (
+                    "the sample wants no gradient, so that none flows back through the arguments of calls"
+                )
+                chain = (graphed.site.hop, event.place.hop)
+                help_ = "make the sample with `requires_grad=True`"
+                yield Report(graphed.site, message, Confidence.LIKELY, chain=chain, help=help_)
 
     def _judge(self, event: Called) -> Iterator[Report]:
         """Two forward passes share one set of activation buffers: the first is gone at the backward pass."""

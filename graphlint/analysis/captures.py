@@ -494,8 +494,9 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
         ):
             continue
         writes = [w for w in renewals.writes_since(m, record, cell) if not isinstance(w.value, Tensor)]
-        if isinstance(use.value, Const) and use.use == "branch" and not _is_measured(read.value, now):
-            writes = writes if counters.will_answer_otherwise(use, read, cell, writes) else []
+        if isinstance(use.value, Const) and use.use == "branch":
+            otherwise = counters.will_answer_otherwise(use, read, cell, writes)
+            writes = writes if otherwise or (otherwise is None and _is_measured(read.value, now)) else []
         if isinstance(read.owner, Env):
             writes = [w for w in writes if _is_of_this_graph(record, w)]
         writes = [] if displaced.names_each_turn(m, record, cell) else writes

@@ -16,13 +16,13 @@ BELOW = (ast.Lt, ast.LtE)
 ABOVE = (ast.Gt, ast.GtE)
 
 
-def will_answer_otherwise(use: HostUse, read: Read, cell: Cell, writes: Sequence[Write]) -> bool:
-    """Whether a number that counts up answers a test otherwise later than it did at the capture."""
+def will_answer_otherwise(use: HostUse, read: Read, cell: Cell, writes: Sequence[Write]) -> bool | None:
+    """Whether a number answers a test otherwise later than it did at the capture; None for no counter."""
     then, answer = read.value, use.value
     if not (isinstance(then, Const) and type(then.value) is int and isinstance(answer, Const)):
-        return False
+        return None
     if not any(_counts_up(write, cell) for write in writes):
-        return False
+        return None
     test = use.place.node
     if _has_remainder(test):
         return True

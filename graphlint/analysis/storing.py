@@ -9,6 +9,7 @@ from graphlint.analysis import (
     calls,
     carried,
     effects,
+    gradients,
     ignored,
     late_changes,
     lazies,
@@ -151,6 +152,7 @@ def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place
 
 def note_gradients_wanted(m: Machine, tensors: list[Tensor], wanted: Value | None, place: Place) -> None:
     """`requires_grad` is set: what is not to be trained any longer goes on being trained by a graph."""
+    gradients.note_frozen(m, tensors, frozen=isinstance(wanted, Const) and not wanted.value)
     if isinstance(wanted, Const) and not wanted.value:
         late_changes.note(m, late_changes.REQUIRES_GRAD, place, [each.storage for each in tensors])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, derived, effects, ignored, rows, streams, timeline
+from graphlint.analysis import conditions, derived, effects, gradients, ignored, rows, streams, timeline
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
@@ -99,6 +99,7 @@ def arithmetic(
     if kind == "bool" and all(t.storage.owner == "opaque" for t in tensors):
         made.storage.owner = "opaque"  # a comparison of what may be no tensor decides nothing about one
     derived.note_made(m, tensors, made)
+    gradients.note_made(m, "", tensors, made)
     return made
 
 

@@ -133,7 +133,7 @@ def used(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
     for tensor in tensors:
         graph = tensor.storage.graph
         written = line.results.get(tensor.storage)
-        if written is not None and not line.orders(written, stream):
+        if written is not None and not tensor.library and not line.orders(written, stream):
             m.emit(Race(place=place, kind="output", earlier=written.place, stream=stream))
         replay = line.replays.get(graph.serial) if graph is not None else None
         if graph is None or replay is None:

@@ -188,6 +188,7 @@ class Tensor(Value):
         "storage",
         "strided",
         "taken",
+        "trained",
     )
 
     def __init__(
@@ -212,6 +213,7 @@ class Tensor(Value):
         self.shape = shape
         self.library = ""
         self.part: Value | None = None
+        self.trained = False  # certainly: a gradient flows back through it
         self.strided = False  # a view with other strides, which `contiguous` copies
 
     @property
@@ -226,6 +228,7 @@ class Tensor(Value):
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
         made.library, made.part, made.strided = self.library, self.part, self.strided
+        made.trained = self.trained
         return made
 
     def __repr__(self) -> str:

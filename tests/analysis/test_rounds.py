@@ -215,9 +215,10 @@ class Learner:
         self.graph = None
 
     def body(self):
-        self.x.add_(1.0)
+        y = self.x + 1.0
         if {test}:{mark}
-            self.x.mul_(0.5)
+            y = y * 0.5
+        return y
 
     def step(self):
         self.count += 1
@@ -257,8 +258,10 @@ class Roller:
         self.x = torch.zeros(4, device="cuda")
 
     def roll(self, length):
+        y = self.x
         for _ in range(length):
-            self.x.mul_(0.9)
+            y = y * 0.9
+        return y
 
     def record(self, length):
         self.roll(length)  # expect: CG704

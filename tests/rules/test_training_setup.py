@@ -262,3 +262,45 @@ def test_an_optimizer_of_another_library_that_counts_in_python() -> None:
 
 def test_an_optimizer_of_another_library_that_does_not() -> None:
     check_marked_rules(COUNTING.format(option=", capturable=True", mark="ok: CG804"))
+
+
+SAMPLE = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(10, 4)
+        self.middle = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+
+    def forward(self, ids):
+        return self.middle({given}).mean()
+
+
+def main(loader):
+    net = Net().cuda()
+    sample = {sample}
+    net.middle = torch.cuda.make_graphed_callables(net.middle, (sample,))  # {mark}
+    for ids in loader:
+        net(ids.cuda()).backward()
+"""
+PLAIN = 'torch.zeros(8, 4, device="cuda")'
+
+
+def test_a_sample_that_wants_no_gradient_where_the_arguments_do() -> None:
+    check_marked_rules(SAMPLE.format(given="self.embed(ids) * 2", sample=PLAIN, mark="expect: CG807"))
+
+
+@pytest.mark.parametrize(
+    ("given", "sample"),
+    [
+        ("self.embed(ids)", 'torch.zeros(8, 4, device="cuda", requires_grad=True)'),
+        ("self.embed(ids)", f"{PLAIN}.requires_grad_()"),
+        ("self.embed(ids).detach()", PLAIN),
+        ("nn.functional.one_hot(ids, 4).float()", PLAIN),
+    ],
+)
+def test_a_sample_like_the_arguments(given: str, sample: str) -> None:
+    check_marked_rules(SAMPLE.format(given=given, sample=sample, mark="ok: CG807"))

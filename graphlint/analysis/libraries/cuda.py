@@ -6,6 +6,7 @@ from graphlint.analysis import (
     calls,
     captures,
     contexts,
+    gradients,
     loops,
     tensor_ops,
 )
@@ -34,8 +35,6 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
-
-NO_GRAD = ("torch.no_grad", "torch.inference_mode")
 
 
 @model("torch.cuda.CUDAGraph")
@@ -279,7 +278,7 @@ def _call_graphed(call: Call) -> Value:
             target=call.this,
             arguments=tuple(call.args),
             keywords=call.arguments.kwargs,
-            data=not any(context.cls in NO_GRAD for context in call.m.contexts),
+            data=gradients.enabled(call.m),
         )
     )
     captures.replay(call.m, graph, call.place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, conditions, rows, storing, tensor_ops
+from graphlint.analysis import attributes, calls, conditions, gradients, rows, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -155,15 +155,15 @@ def _forward(call: Call, owner: Obj) -> Value:
     m = call.m
     assert isinstance(owner.cls, str)
     last = owner.cls.rpartition(".")[2]
+    override = owner.fields.get("?forward")
+    if override is not None:
+        return calls.call(m, override, call.arguments, call.node, call.frame, call.place)
     if owner.cls == "torch.nn.Sequential":
         return module_containers.run_in_order(call, owner)
     if last in ("DataParallel", "DistributedDataParallel"):
         m.emit(Called(place=call.place, what="ddp-call", target=owner, data=m.repetitions()))
         note_module(m, owner)
         return calls.call(m, owner.fields["module"], call.arguments, call.node, call.frame, call.place)
-    override = owner.fields.get("?forward")
-    if override is not None:
-        return calls.call(m, override, call.arguments, call.node, call.frame, call.place)
     values = [tensor_ops.as_operand(m, value) for value in call.arguments.all()]
     given = [t for value in values for t in tensors_in(value, 2)]
     tensor_ops.note_use(m, [*given, *(_weights_read(m, owner, call.place) if m.captures else ())], call.place)
@@ -176,6 +176,8 @@ def _forward(call: Call, owner: Obj) -> Value:
         return _opaque(call, given)
     device = tensor_ops.common_device(given) if given else None
     made = m.tensor(device, call.place, "float", given[0].ndim if given and last == "Linear" else None)
+    if gradients.enabled(m):
+        gradients.note_made(m, "", [*given, *own_weights(m, owner, call.place)], made)
     rows.note_made(m, given, made)
     if last in RETURNING_TUPLES:
         return Sequence_((), "tuple", made)

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     derived,
     effects,
     frameworks,
+    gradients,
     parallel,
     rows,
     storing,
@@ -88,7 +89,9 @@ def _device(m: Machine, owner: Tensor, place: Place) -> Value:
 
 
 def _data(m: Machine, owner: Tensor, place: Place) -> Value:
-    return owner.alias(ndim=owner.ndim)
+    alias = owner.alias(ndim=owner.ndim)
+    alias.trained = False
+    return alias
 
 
 def _transposed(m: Machine, owner: Tensor, place: Place) -> Value:
@@ -202,6 +205,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     if not operation.factory:
         derived.note_made(m, tensors, made)
     effects.note_operands(m, tensors, made)
+    if operation.result != "inplace" and tensors:
+        gradients.note_made(m, operation.name.rpartition(".")[2], tensors, made)
     rows.note_made(m, tensors, made)
     rows.note_operation(call, operation, operands)
     if tensors and table_conditions.is_true(call.get(1, "non_blocking")):

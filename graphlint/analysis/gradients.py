@@ -1,0 +1,55 @@
+"""Which tensors a gradient flows back through: what modules and operations make of parameters.
+
+Only what is certain is noted: a tensor that is not marked may still be one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.values import Tensor, Value, tensors_in
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+NO_GRAD = ("torch.no_grad", "torch.inference_mode")
+CUTTING = frozenset({"detach", "detach_", "argmax", "argmin", "argsort"})
+FACTORIES = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
+FROZEN = "frozen parameters"
+
+
+def enabled(m: Machine) -> bool:
+    """Whether operations are recorded for a backward pass here."""
+    return not any(context.cls in NO_GRAD for context in m.contexts)
+
+
+def note_frozen(m: Machine, tensors: Iterable[Tensor], *, frozen: bool) -> None:
+    """`requires_grad` of these tensors is set."""
+    known = m.memo.setdefault(FROZEN, set())
+    for tensor in tensors:
+        (known.add if frozen else known.discard)(tensor.storage)
+        tensor.trained = not frozen
+
+
+def flows_into(m: Machine, tensor: Tensor) -> bool:
+    """Whether a backward pass computes a gradient for a tensor."""
+    return tensor.trained or (tensor.parameter and tensor.storage not in m.memo.get(FROZEN, ()))
+
+
+def note_made(m: Machine, name: str, operands: Iterable[Tensor], made: Value) -> None:
+    """An operation has made something of tensors."""
+    flows = enabled(m) and name not in CUTTING and any(flows_into(m, each) for each in operands)
+    for tensor in tensors_in(made, 1):
+        if not tensor.parameter:
+            tensor.trained = flows and tensor.kind not in ("bool", "int", "byte")
+
+
+def is_plain(sample: Tensor) -> bool:
+    """Whether nobody wants a gradient of a tensor: a factory has made it, without a word of one."""
+    node = sample.storage.site.node if sample.storage.site is not None else None
+    if sample.trained or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    asked = any(keyword.arg in (None, "requires_grad") for keyword in node.keywords)
+    return node.func.attr in FACTORIES and not asked and sample.kind == "float"
