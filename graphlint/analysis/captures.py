@@ -285,6 +285,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
         m.emit(ReplayInCapture(place=place, graph=graph))
         return
     m.replays += 1
+    m.own_replays += not m.running
     m.budget.captured = m.steps
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     calls = [frame.call for frame in reversed(m.frames) if frame.call is not None]

@@ -341,9 +341,9 @@ def _call(
         first = given.setdefault(name, arguments)
         if same_key:
             _repeat_key(m, arguments, first)
-    opened, replays = len(m.captures), m.replays
+    opened, replays = len(m.captures), m.own_replays
     result = calls.call(m, value, arguments, method, frame, place)
-    if m.replays > replays:
+    if m.own_replays > replays:
         m.replaying.setdefault(owner.serial, set()).add(name)
     if len(m.captures) > opened:
         _close_captures(m, owner, opened, frame, place)

@@ -127,6 +127,7 @@ class Machine:
         self.updating = False
         self.warming: list[ast.AST] = []
         self.replays = 0
+        self.own_replays = 0  # those that no thread makes
         self.late: list[Late] = []
         self.trains = False  # whether the program has run a backward pass
         self.resets: list[Condition] = []  # undecided tests under which a graph was let go

@@ -30,7 +30,15 @@ def note_tests(m: Machine, capture: Capture) -> None:
 
 
 def _fields_tested(condition: Condition) -> frozenset[str]:
-    return _attributes(condition.place.node)
+    """The fields that a test looks at, itself or through methods and properties of the same file."""
+    place = condition.place
+    found = set(_attributes(place.node))
+    pending = set(found)
+    while pending:
+        bodies = [node for name, node in place.module.functions() if name.rpartition(".")[2] in pending]
+        pending = set().union(*map(_attributes, bodies)) - found
+        found |= pending
+    return frozenset(found)
 
 
 @per_node

@@ -17,9 +17,7 @@ class Aligner(nn.Module):
 
     def forward(self, x: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
         turns = 0
-        while (
-            turns < self.most and (moved := self._moved(centres, x)) > 0.01
-        ):  # HAZARD: host-branch-on-device
+        while turns < 8 and (moved := self._moved(centres, x)) > 0.01:  # HAZARD: host-branch-on-device
             centres = self._improve(centres, x) * (1 - 0.1 * moved)
             turns += 1
         return centres
