@@ -32,7 +32,11 @@ def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
 
 def reach(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Iterator[str]:
     """The methods that a method calls on itself, transitively, itself included."""
-    yield from reached_from(name, methods.keys(), lambda current: _text(methods, current).names)
+    yield from reached_from(name, methods.keys(), lambda current: _run_by(_text(methods, current)))
+
+
+def _run_by(text: Text) -> set[str]:
+    return text.names - text.targets
 
 
 def _text(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Text:
@@ -50,6 +54,7 @@ def _text(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> Text:
             text.replays or base.replays,
             text.compiles or base.compiles,
             text.names | base.names,
+            text.targets | base.targets,
         )
     return text
 

@@ -53,12 +53,16 @@ DEEPEST_CALLER = 2
 
 @dataclass(slots=True)
 class Text:
-    """What a function's own text does with graphs, and the names that it mentions."""
+    """What a function's own text does with graphs, and the names that it mentions.
+
+    `targets` are the names that it starts threads with (`target=self.work`): it does not run them itself.
+    """
 
     captures: bool = False
     replays: bool = False
     compiles: bool = False
     names: set[str] = field(default_factory=set)
+    targets: set[str] = field(default_factory=set)
 
     @property
     def holds(self) -> bool:
@@ -109,6 +113,8 @@ def _read(part: ast.AST, text: Text) -> None:
         text.compiles = True
     elif isinstance(part, ast.Call):
         text.captures = text.captures or _calls_graph(part)
+        named = (word.value for word in part.keywords if word.arg == "target")
+        text.targets |= {value.attr for value in named if isinstance(value, ast.Attribute)}
     elif isinstance(part, ast.ImportFrom) and (part.module or "").startswith("torch.cuda"):
         text.captures = text.captures or any(alias.name in CAPTURING for alias in part.names)
 

@@ -98,3 +98,36 @@ class Runner:
 )
 def test_a_table_filled_at_capture_has_the_sizes_that_are_replayed(test: str, mark: str) -> None:
     check_marks(TABLE.format(test=test, mark=mark), select=("CG101",))
+
+
+def test_a_test_may_look_at_fields_through_a_method() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Runner:
+            def __init__(self):
+                self.scale, self.graph, self.recorded = 1.0, None, None
+                self.x = torch.zeros(4, device="cuda")
+
+            def settings(self):
+                return (self.scale,)
+
+            def set_scale(self, scale: float):
+                self.scale = scale
+
+            def record(self):
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.x * self.scale  # ok: CG402
+                self.recorded = self.settings()
+
+            def __call__(self, x):
+                if self.graph is None or self.recorded != self.settings():
+                    self.record()
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """,
+        select=("CG402",),
+    )

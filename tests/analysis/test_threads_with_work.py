@@ -44,3 +44,31 @@ class Engine:
 @pytest.mark.parametrize(("work", "mark"), [("event.query()", "expect"), ("print(event)", "ok")])
 def test_a_thread_is_looked_at_again_at_the_end(work: str, mark: str) -> None:
     check_marks(PROGRAM.format(work=work, mark=mark), select=("CG502",))
+
+
+def test_what_starts_a_thread_that_replays_is_done_once() -> None:
+    check_marks(
+        """
+        import queue
+        import threading
+
+        import torch
+
+        class Service:
+            def __init__(self):
+                self.inbox = queue.Queue()
+                self.x = torch.zeros(4, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+
+            def start(self):
+                with torch.cuda.graph(self.graph):  # ok: CG502
+                    self.y = self.x * 2
+                threading.Thread(target=self.work).start()
+
+            def work(self):
+                while True:
+                    self.x.copy_(self.inbox.get().cuda())
+                    self.graph.replay()
+        """,
+        select=("CG502",),
+    )
