@@ -12,11 +12,8 @@ from click.testing import CliRunner
 from graphlint.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
-SHOWN = re.findall(
-    r"^```console\n\$ graphlint (.*?)\n(.*?)^```",
-    (ROOT / "README.md").read_text("utf-8"),
-    re.DOTALL | re.MULTILINE,
-)
+README = (ROOT / "README.md").read_text("utf-8")
+SHOWN = re.findall(r"^```console\n\$ graphlint (.*?)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
 
 def test_the_readme_shows_commands() -> None:
@@ -31,3 +28,10 @@ def test_the_output_is_real(command: str, output: str, monkeypatch: pytest.Monke
     name, *arguments = shlex.split(command)
     result = CliRunner().invoke(cli, [name, "--no-cache", *arguments])
     assert result.output == output
+
+
+def test_the_program_for_the_virtual_device_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    (program,) = re.findall(r"^```python\n(import torch\n.*?)^```", README, re.DOTALL | re.MULTILINE)
+    exec(program, {})
+    assert capsys.readouterr().out.strip() == program.rpartition("# ")[2].strip()
