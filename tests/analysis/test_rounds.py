@@ -223,7 +223,7 @@ class Learner:
     def step(self):
         self.count += 1
         if self.graph is None:
-            self.body()  # expect: CG704
+            self.body()
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
                 self.body()
@@ -264,7 +264,7 @@ class Roller:
         return y
 
     def record(self, length):
-        self.roll(length)  # expect: CG704
+        self.roll(length)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self.roll(length)

@@ -45,7 +45,7 @@ def watched(batches, meter: list):
 
 def unrolled(batches):
     x = torch.zeros(8, 8, device="cuda")
-    cell = torch.cuda.make_graphed_callables(nn.Linear(8, 8).cuda(), (x,))
+    cell = torch.cuda.make_graphed_callables(nn.Linear(8, 8).cuda(), (x,))  # expect: CG807
     for batch in batches:
         hidden = cell(batch)
         hidden = cell(hidden)  # expect: CG807
