@@ -52,7 +52,7 @@ def read(file: Path, root: Path) -> Baseline:
         document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise BaselineError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BaselineError(f"{file}: is not JSON: {error}") from None
     try:
         return Baseline(root, Counter(dict(map(_entry, _entries(document)))))
@@ -67,7 +67,10 @@ def _entries(document: Any) -> list[dict[str, Any]]:
 
 
 def _entry(entry: dict[str, Any]) -> tuple[Key, int]:
-    return (entry["path"], entry["code"], entry["line"]), int(entry["count"])
+    count = entry["count"]
+    if not isinstance(count, int) or count < 1:
+        raise ValueError
+    return (entry["path"], entry["code"], entry["line"]), count
 
 
 def write(file: Path, findings: Sequence[Finding], sources: Sources, root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +106,7 @@ def load_config(paths: Sequence[Path], file: Path | None = None, *, isolated: bo
             raise ConfigError(f"{file}: has no [tool.graphlint] table")
         return config_from(table, file)
     for candidate in (folder / "pyproject.toml" for folder in (start, *start.parents)):
-        table = read_table(candidate) if candidate.is_file() else None
+        table = read_table(candidate) if os.path.isfile(candidate) else None
         if table is not None:
             return config_from(table, candidate)
     return Config(root=project_root(start))
@@ -115,7 +116,11 @@ def project_root(start: Path) -> Path:
     """Return the nearest folder from `start` upwards that looks like a project's, else `start`."""
     marks = (".git", "pyproject.toml")
     return next(
-        (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in marks)),
+        (
+            folder
+            for folder in (start, *start.parents)
+            if any(os.path.exists(folder / mark) for mark in marks)
+        ),
         start,
     )
 
@@ -127,7 +132,7 @@ def cache_folder(root: Path) -> Path:
 
 def _folder_of(path: Path) -> Path:
     absolute = Path(path).absolute()
-    return (absolute if absolute.is_dir() else absolute.parent).resolve()
+    return (absolute if os.path.isdir(absolute) else absolute.parent).resolve()
 
 
 def read_table(file: Path) -> Mapping[str, object] | None:

@@ -7,6 +7,7 @@ under its real path, however many links lead to it.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,7 +198,12 @@ class _Walk:
 
 
 def _why_missing(path: str) -> str:
-    return "is a link that leads nowhere" if os.path.islink(path) else "does not exist"
+    try:
+        return "is a link that leads nowhere" if stat.S_ISLNK(os.lstat(path).st_mode) else "does not exist"
+    except PermissionError as error:
+        return f"cannot be looked at: {error.strerror}"
+    except (OSError, ValueError):
+        return "does not exist"
 
 
 def _lists_above(folder: str) -> tuple[IgnoreList, ...]:

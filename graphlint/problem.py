@@ -31,7 +31,13 @@ def contained(problems: list[Problem], path: str) -> Iterator[None]:
     except Exception as error:
         if os.environ.get("GRAPHLINT_DEBUG"):
             raise
-        problems.append(Problem(path, f"internal error, please report it: {describe(error)}"))
+        problems.append(Problem(path, _reason(error)))
+
+
+def _reason(crash: Exception) -> str:
+    if isinstance(crash, RecursionError):
+        return "nested too deeply to be followed"
+    return f"internal error, please report it: {describe(crash)}"
 
 
 def describe(error: BaseException) -> str:

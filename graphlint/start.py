@@ -13,6 +13,14 @@ GARBAGE_THRESHOLD = 10_000_000
 VERSION = f"graphlint {__version__} (Python {sys.version.split()[0]})"
 
 
+def _fill_closed_streams() -> None:
+    """Where the caller has closed standard output or error, what is written there goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115: open to the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115: open to the end
+
+
 def main() -> None:
     """Run the command line of this process, and leave without tearing down what it has built.
 
@@ -23,6 +31,7 @@ def main() -> None:
         return
     from graphlint.cli import cli
 
+    _fill_closed_streams()
     gc.set_threshold(GARBAGE_THRESHOLD)
     try:
         cli(prog_name="graphlint")

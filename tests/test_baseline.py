@@ -12,6 +12,11 @@ from tests.conftest import FakeAnalysis, Run, finding
 CODE = "a = 1\nb = 2\nb = 2\n"
 
 
+def listing(count: str) -> str:
+    entry = f'{{"path": "a.py", "code": "CG901", "line": "a = 1", "count": {count}}}'
+    return f'{{"version": 1, "findings": [{entry}]}}'
+
+
 @pytest.fixture
 def written(project: Path, run: Run, analysis: FakeAnalysis) -> Path:
     """A baseline with one finding on each of the three lines."""
@@ -41,6 +46,12 @@ def test_it_lists_lines_by_their_text_and_how_often(written: Path) -> None:
             {"path": "a.py", "code": "CG901", "line": "b = 2", "count": 2},
         ],
     }
+
+
+def test_writing_it_anew_keeps_what_the_old_one_left_out(run: Run, written: Path) -> None:
+    before = written.read_text(encoding="utf-8")
+    run("check", "--baseline", "known.json", "--write-baseline", "known.json")
+    assert written.read_text(encoding="utf-8") == before
 
 
 def test_lines_may_move(run: Run, written: Path, project: Path, analysis: FakeAnalysis) -> None:
@@ -96,6 +107,9 @@ def test_paths_are_meant_from_the_project(
         ("[]", "known.json: is not a baseline of this version"),
         ('{"version": 2, "findings": []}', "known.json: is not a baseline of this version"),
         ('{"version": 1, "findings": [{"path": "a.py"}]}', "known.json: is not a baseline of this version"),
+        (listing("-5"), "known.json: is not a baseline of this version"),
+        (listing("1e400"), "known.json: is not a baseline of this version"),
+        ("[" * 100_000, "known.json: is not JSON"),
     ],
 )
 def test_a_file_that_is_none_is_a_message(run: Run, project: Path, text: str | None, words: str) -> None:

@@ -302,6 +302,52 @@ def test_a_closed_pipe_is_silent(tmp_path: Path) -> None:
     assert result.stderr == b""
 
 
+def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a line of the shell does; `$GRAPHLINT` is the command."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRAPHLINT": f"{sys.executable} -m graphlint"}
+    return subprocess.run(
+        line, shell=True, cwd=folder, env=environment, capture_output=True, encoding="utf-8"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="written for a POSIX shell")
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("$GRAPHLINT check - <&-", 2, "graphlint: -: standard input is closed\n"),
+        ("$GRAPHLINT rules >&-", 0, ""),
+        ("$GRAPHLINT check absent.py 2>&-", 2, ""),
+        (
+            "mkdir gone; cd gone; rmdir ../gone; $GRAPHLINT check",
+            2,
+            "graphlint: the current folder: cannot be used",
+        ),
+    ],
+)
+def test_what_the_caller_has_taken_away_is_no_crash(
+    tmp_path: Path, line: str, code: int, message: str
+) -> None:
+    result = in_shell(line, tmp_path)
+    assert (result.returncode, result.stderr[: len(message) or None]) == (code, message)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_is_a_message(tmp_path: Path) -> None:
+    result = in_shell("$GRAPHLINT rules >/dev/full", tmp_path)
+    reason = "standard output: cannot be written: No space left on device"
+    assert (result.returncode, result.stderr) == (2, f"graphlint: {reason}\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_a_message_and_the_rest_is_checked(run: Run, project: Path) -> None:
+    (project / "closed").mkdir(mode=0)
+    (project / "a.py").touch(mode=0)
+    result = run("check", "a.py", "closed/b.py")
+    assert result.exit_code == 2
+    assert result.stderr == "graphlint: closed/b.py: cannot be looked at: Permission denied\n"
+    assert "(1 file" in result.stdout
+
+
 READS = "import torch\n\n\ndef longest(lengths):\n    return lengths.max(){}\n"
 CAPTURES = """
 import torch

@@ -103,11 +103,17 @@ def test_an_unreadable_program_file_is_a_finding_and_a_problem(project: Path, an
 
 
 def test_a_crash_is_a_problem_and_no_exception(project: Path, analysis: FakeAnalysis) -> None:
-    analysis.crash = RecursionError("too deep\nsecond line")
+    analysis.crash = ValueError("surprise\nsecond line")
     result = check(project, analysis)
     assert [problem.reason for problem in result.problems] == [
-        "internal error, please report it: RecursionError: too deep"
+        "internal error, please report it: ValueError: surprise"
     ]
+
+
+def test_code_nested_too_deeply_is_no_internal_error(project: Path, analysis: FakeAnalysis) -> None:
+    analysis.crash = RecursionError("maximum recursion depth exceeded")
+    result = check(project, analysis)
+    assert [problem.reason for problem in result.problems] == ["nested too deeply to be followed"]
 
 
 def test_a_crash_comes_through_when_asked_for(

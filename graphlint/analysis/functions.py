@@ -226,7 +226,10 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     owner = _owner(function, env)
     shape = _shape(env)
     key = (code, owner, shape, bool(m.captures), id(m.capture.graph) if m.capture else 0)
-    if is_too_deep(m, function) or m.visits.get(key, 0) >= m.VISITS:
+    too_deep = is_too_deep(m, function)
+    if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
+        m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
+    if too_deep or m.visits.get(key, 0) >= m.VISITS:
         known = m.memo.get((code, owner, shape)) or m.memo.get((code, owner))
         return known if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1

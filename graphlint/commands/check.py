@@ -14,6 +14,7 @@ from graphlint.finding import Confidence, Level
 from graphlint.formats import FORMATS, format_named
 
 if TYPE_CHECKING:
+    from graphlint.baseline import Baseline
     from graphlint.problem import Problem
     from graphlint.report import CheckResult, Report
 
@@ -102,12 +103,14 @@ def check(
     places = tuple(path for path in paths if path != STDIN)
     config = load(places or _place_of(given), config_file, isolated, select, ignore)
     checked = places or (() if given else (Path(),))
+    known = _baseline(baseline, config.root)
     result = engine.check(checked, config, use_cache=not no_cache, jobs=jobs, given=given)
-    result, accepted = _without_baseline(result, baseline, config.root)
-    report = replace(report_of(result, Level(level), Confidence(confidence)), accepted=accepted)
-    if write_baseline is not None:
+    if write_baseline is not None:  # lists everything, what an older baseline leaves out as well
+        report = report_of(result, Level(level), Confidence(confidence))
         _write_baseline(write_baseline, report, config.root)
         context.exit(2 if report.problems else 0)
+    result, accepted = _without_baseline(result, baseline, known)
+    report = replace(report_of(result, Level(level), Confidence(confidence)), accepted=accepted)
     write(format_named(output_format)(report, tty_style(is_terminal=sys.stdout.isatty(), quiet=quiet)))
     _tell_the_rest(report, quiet)
     if not quiet:
@@ -115,16 +118,23 @@ def check(
     context.exit(0 if exit_zero and report.exit_code == 1 else report.exit_code)
 
 
-def _without_baseline(result: CheckResult, file: Path | None, root: Path) -> tuple[CheckResult, int]:
-    """What a run found without what the baseline lists, and how much that was. Raises Trouble."""
+def _baseline(file: Path | None, root: Path) -> Baseline | None:
+    """The baseline of a file. Raises Trouble."""
     from graphlint.baseline import BaselineError, read
 
-    if file is None:
-        return result, 0
     try:
-        new, stale = read(file, root).split(result.findings, result.sources)
+        return read(file, root) if file is not None else None
     except BaselineError as error:
         raise Trouble(str(error)) from None
+
+
+def _without_baseline(
+    result: CheckResult, file: Path | None, known: Baseline | None
+) -> tuple[CheckResult, int]:
+    """What a run found without what the baseline lists, and how much that was."""
+    if known is None:
+        return result, 0
+    new, stale = known.split(result.findings, result.sources)
     if stale:
         click.echo(f"graphlint: {file}: {stale} listed and not found in this run", err=True)
     return replace(result, findings=tuple(new)), len(result.findings) - len(new)
@@ -150,6 +160,8 @@ def _given(paths: tuple[Path, ...], name: Path | None) -> tuple[Path, bytes] | N
         return None
     if name is not None and name.suffix != ".py":
         raise Trouble(f"--stdin-filename: {name} is not the name of a Python file")
+    if sys.stdin is None:
+        raise Trouble("-: standard input is closed")
     return name or Path("stdin.py"), sys.stdin.buffer.read()
 
 

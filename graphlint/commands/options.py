@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -46,7 +47,7 @@ def project_options(command: F) -> F:
             type=click.Path(path_type=Path),
             help="Use the [tool.graphlint] table of this file.",
         ),
-        click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
+        click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False)),
     )
     for decorate in decorators:
         command = decorate(command)
@@ -65,11 +66,20 @@ def load(
 
     if config_file is not None and isolated:
         raise Trouble("--config and --isolated exclude each other")
+    _require_current_folder()
     try:
         config = load_config(paths, config_file, isolated=isolated)
         return config.override(_codes("--select", select), _codes("--ignore", ignore))
     except ConfigError as error:
         raise Trouble(str(error)) from None
+
+
+def _require_current_folder() -> None:
+    """Every path is meant from it, and so is what is shown. Raises Trouble."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise Trouble(f"the current folder: cannot be used: {error.strerror or error}") from None
 
 
 def _codes(option: str, values: Iterable[str]) -> list[str]:
@@ -81,11 +91,19 @@ def _codes(option: str, values: Iterable[str]) -> list[str]:
 
 
 def write(pieces: Iterable[str]) -> None:
-    """Write to standard output in UTF-8, whatever the locale; file names that are not text are escaped."""
+    """Write to standard output in UTF-8, whatever the locale; file names that are not text are escaped.
+
+    Raises Trouble where it cannot be written, but for a pipe that the reader has closed.
+    """
     stream = sys.stdout.buffer
-    for piece in pieces:
-        stream.write(piece.encode("utf-8", "backslashreplace"))
-    stream.flush()
+    try:
+        for piece in pieces:
+            stream.write(piece.encode("utf-8", "backslashreplace"))
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Trouble(f"standard output: cannot be written: {error.strerror or error}") from None
 
 
 def tell(problems: Iterable[Problem]) -> None:

@@ -56,13 +56,29 @@ def virtual_cuda(
     use(new)
     try:
         install(patches)
-        with _uncompiled(), modes():
+        with _default_device_put_back(), _uncompiled(), modes():
             yield new
         for stream in list(new.streams.values()):
             stream.finish()
     finally:
         patches.restore()
         use(None)
+
+
+@contextmanager
+def _default_device_put_back() -> Iterator[None]:
+    """What `set_default_device("cuda")` in the block began must not outlive the device."""
+    before = _default_device()
+    try:
+        yield
+    finally:
+        if _default_device() != before:
+            torch.set_default_device(before)
+
+
+def _default_device() -> torch.device | None:
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return context.device if context is not None else None
 
 
 @contextmanager

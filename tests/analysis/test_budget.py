@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphlint.analysis import units
-from tests.programs import regions, summary
+from tests.programs import regions, summary, unresolved
 
 PROGRAM = """
 import torch
@@ -32,3 +32,36 @@ def test_a_spent_budget_is_an_unresolved_entry(steps: int, monkeypatch: pytest.M
 def test_a_root_that_comes_to_its_end_has_none() -> None:
     assert [each for region in regions(PROGRAM) for each in region.unresolved] == []
     assert summary(PROGRAM).unfinished == 0
+
+
+CHAIN = "import torch\n" + "".join(f"def f{i}(x):\n    return f{i + 1}(x)\n" for i in range(60))
+CHAIN += """
+def f60(x):
+    return x + 1
+
+def capture(x: torch.Tensor):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        f0(x)
+"""
+
+
+def test_calls_that_nest_too_deeply_to_be_followed_are_said() -> None:
+    assert len(unresolved(CHAIN)) == 1
+
+
+RECURSION = """
+import torch
+
+def shrink(x, times):
+    return shrink(x * 2, times - 1) if times else x
+
+def capture(x: torch.Tensor, times: int):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        shrink(x, times)
+"""
+
+
+def test_recursion_is_no_unresolved_call() -> None:
+    assert unresolved(RECURSION) == set()

@@ -56,6 +56,17 @@ def test_every_patched_attribute_is_restored(fails: bool) -> None:
     assert not torch.cuda.is_available()
 
 
+def test_a_default_device_of_the_block_ends_with_it() -> None:
+    torch = _torch()
+    from graphlint.sentinel import virtual_cuda
+
+    with pytest.raises(KeyError), virtual_cuda():
+        torch.set_default_device("cuda")
+        assert torch.ones(1).is_cuda
+        raise KeyError("the program's own")
+    assert torch.ones(1).device.type == "cpu"
+
+
 def test_tensors_made_outside_are_untouched() -> None:
     torch = _torch()
     from graphlint.sentinel import virtual_cuda
