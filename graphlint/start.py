@@ -14,11 +14,11 @@ VERSION = f"graphlint {__version__} (Python {sys.version.split()[0]})"
 
 
 def _fill_closed_streams() -> None:
-    """Where the caller has closed standard output or error, what is written there goes nowhere."""
+    """Where the caller has closed standard output or error, what is written there to the end goes nowhere."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115: open to the end
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115: open to the end
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def main() -> None:
