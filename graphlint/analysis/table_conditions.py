@@ -155,12 +155,15 @@ def _of_index_tensor(part: Tensor) -> set[str]:
 
 
 def of_written(value: Value) -> set[str]:
-    """The conditions that a value holds which is written into a tensor."""
+    """The conditions that a value holds which is written into a tensor.
+
+    What may be on the device or on the host is the program's choice: nothing is claimed of the host then.
+    """
     holds: set[str] = set()
+    if _on_device(value):
+        return {"tensor-value"}
     for part in alternatives(value):
-        if isinstance(part, Tensor) and part.on_device:
-            holds.add("tensor-value")
-        elif isinstance(part, Tensor) and part.ndim != 0:
+        if isinstance(part, Tensor) and part.ndim != 0:
             holds |= {"cpu-value", _memory(part)}
         elif isinstance(part, Tensor) or _is_number(part):
             holds.add("number-value")

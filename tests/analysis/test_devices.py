@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 PROGRAM = """
 import torch
@@ -92,3 +92,21 @@ class Encoder:
 """,
         select=("CG303",),
     )
+
+
+def test_a_value_that_may_be_on_either_side_copies_nothing_for_certain() -> None:
+    program = """
+        import torch
+
+        def combine(x: torch.Tensor, on_host: bool):
+            return torch.zeros(4, 4) if on_host else x * 2
+
+        def capture(x: torch.Tensor, on_host: bool):
+            out = torch.zeros(8, 4, device="cuda")
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out[:4] = combine(x, on_host)  # ok: CG306
+                out[4:] = torch.zeros(4, 4)  # expect: CG306
+            return graph, out
+    """
+    check_marked_rules(program)
