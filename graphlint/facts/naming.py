@@ -31,10 +31,16 @@ class ModuleIndex:
         self._by_name: dict[str, list[str]] = {}
         self._by_tail: dict[str, list[str]] = {}
         for path in paths:
+            if self._is_hidden(path):
+                continue
             name, tail = self.name_of(path), _tail(path)
             self._by_name.setdefault(name, []).append(path)
             self._by_tail.setdefault(tail, []).append(path)
         self._found: dict[tuple[str, str], str | None] = {}
+
+    def _is_hidden(self, path: str) -> bool:
+        """Whether a package of the same name stands beside a module: Python imports the package."""
+        return os.path.join(path[: -len(".py")], "__init__.py") in self._paths
 
     def name_of(self, path: str) -> str:
         """The dotted name of a file; that of a package for its `__init__.py`."""

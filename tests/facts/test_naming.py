@@ -34,6 +34,12 @@ def test_packages_name_their_modules(project: MakeProject, tmp_path: Path) -> No
     assert found(made, "p.absent") is None
 
 
+def test_a_package_hides_the_module_beside_it(project: MakeProject) -> None:
+    made = project({"m.py": "import h", "h.py": "", "h/__init__.py": "", "p/h.py": "", "p/h/x.py": ""})
+    assert found(made, "h", "m.py") == "h/__init__.py"
+    assert found(made, "p.h") == "p/h.py"  # a folder without __init__.py hides nothing
+
+
 def test_a_folder_without_init_inside_a_package_belongs_to_it(project: MakeProject, tmp_path: Path) -> None:
     made = project({"p/__init__.py": "", "p/gap/m.py": "from ..n import f", "p/n.py": ""})
     assert name_of(made, "p/gap/m.py", tmp_path) == "p.gap.m"
