@@ -288,10 +288,14 @@ def agreement(row: dict[str, Any], outcome: Outcome) -> str | None:
 
 def judged(chosen: list[dict[str, Any]]) -> dict[str, Outcome]:
     """The outcomes of some rows, on one device: what earlier rows warmed up stays warm, as on the GPU."""
+    import torch
+
     from graphlint.sentinel import virtual_cuda
 
     outcomes = {}
     _log_as_usual()
+    # torch's compiler turns the checks of distributions off for the whole process once it has been used.
+    torch.distributions.Distribution.set_default_validate_args(True)
     with virtual_cuda(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in chosen:
