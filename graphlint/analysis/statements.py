@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +33,14 @@ from graphlint.analysis.values import (
     Change,
     Const,
     Host,
+    Mapping,
     Obj,
     Sequence_,
     Tensor,
     Union,
     Unknown,
     Value,
+    is_none,
     join_all,
     tensors_in,
 )
@@ -302,9 +304,26 @@ def _announce_return(m: Machine, node: ast.Return, value: Value, frame: Frame) -
     if aliases and node.value is not None:
         for tensor in aliases:
             m.check_stale(tensor, frame.place(node))
-        copied = any(t.storage.owner == "copy" for t in tensors_in(value))
+        copied = {True, False} <= _copied_parts(value)
         place = frame.place(node)
         m.emit(Returned(place=place, value=value, aliases=aliases, copied=copied, root=frame.call is None))
+
+
+def _copied_parts(value: Value, depth: int = 3) -> set[bool]:
+    """Whether the parts of what is returned are copies; a part that may be one or not says nothing."""
+    if isinstance(value, Tensor):
+        return {value.storage.owner == "copy"}
+    if isinstance(value, Union):
+        found = [_copied_parts(part, depth) for part in value.values if not is_none(part)]
+        return found[0] if found and all(each == found[0] for each in found) else set()
+    parts: Iterable[Value] = ()
+    if isinstance(value, Sequence_):
+        parts = value.elements()
+    elif isinstance(value, Mapping):
+        parts = [part for _, part in value.entries()]
+    elif isinstance(value, Obj):
+        parts = [part for part in value.fields.values() if isinstance(part, Value)]
+    return {kind for part in parts if depth for kind in _copied_parts(part, depth - 1)}
 
 
 def _raise(m: Machine, node: ast.Raise, frame: Frame) -> None:

@@ -171,3 +171,40 @@ def test_a_copy_of_something_else_beside_an_output_does_not_show_that_outputs_ar
             buffers(size)
         """
     )
+
+
+def test_a_helper_that_copies_what_is_a_tensor_copies_all_of_it() -> None:
+    program = """
+        import torch
+
+        def copied(out):
+            if isinstance(out, torch.Tensor):
+                return out.clone()
+            if isinstance(out, tuple):
+                return tuple(copied(part) for part in out)
+            return out
+
+        class Runner:
+            def __init__(self, net):
+                self.net = net
+                self.x = torch.zeros(8, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+
+            def capture(self):
+                self.net(self.x)
+                torch.cuda.synchronize()
+                with torch.cuda.graph(self.graph):
+                    self.out = self.net(self.x)
+                    self.pair = self.x * 2, self.x * 3
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return copied(self.out)  # ok: CG201
+
+            def both(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.pair[0].clone(), self.pair[1]  # expect: CG201
+    """
+    check_marks(program)
