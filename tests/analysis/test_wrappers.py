@@ -229,6 +229,8 @@ def test_what_a_call_gave_that_was_not_followed_may_be_a_dict() -> None:
                 losses = net(x)
                 names = sorted(losses)  # ok: CG302
                 largest = sorted(x)  # expect: CG302
-            return graph, names, largest
+                device = int(net.place(x))  # ok: CG302
+                count = int(x.sum())  # expect: CG302
+            return graph, names, largest, device, count
     """
     check_marks(program)

@@ -49,7 +49,9 @@ def _number(call: Call) -> Value:
         return Const(0)
     for part in alternatives(value):
         if isinstance(part, Tensor) or (isinstance(part, Unknown) and part.typed == "tensor"):
-            _scalar(call, f"Tensor.__{kind}__", part, kind)
+            opaque = isinstance(part, Tensor) and part.storage.owner == "opaque"
+            if kind != "int" or not opaque:  # a call that was not followed may give a number
+                _scalar(call, f"Tensor.__{kind}__", part, kind)
             if isinstance(part, Tensor):
                 return tensor_ops.read_back(call.m, [part], kind)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
