@@ -16,6 +16,7 @@ from typing import Any
 
 from graphlint.finding import Finding
 from graphlint.formats.fingerprints import line_of
+from graphlint.replacing import replace
 from graphlint.sources import Sources
 
 VERSION = 1
@@ -82,7 +83,7 @@ def write(file: Path, findings: Sequence[Finding], sources: Sources, root: Path)
     ]
     text = json.dumps({"version": VERSION, "findings": listed}, indent=2, ensure_ascii=False) + "\n"
     try:
-        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        replace(file, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise BaselineError(f"{file}: cannot be written: {error.strerror or error}") from None
 

@@ -12,13 +12,13 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 import graphlint
 from graphlint import __version__
+from graphlint.replacing import replace
 
 CHECKSUM_SIZE = 16
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is graphlint's cache; it may be deleted.\n"
@@ -66,7 +66,7 @@ def save(path: Path, under: bytes, content: dict[str, Any]) -> None:
     payload = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
     with contextlib.suppress(OSError):
         _prepare(path.parent)
-        _replace(path, under + _checksum(payload) + payload)
+        replace(path, under + _checksum(payload) + payload)
 
 
 def _checksum(payload: bytes) -> bytes:
@@ -78,16 +78,4 @@ def _prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("CACHEDIR.TAG", TAG), (".gitignore", "*\n")):
         if not (folder / name).exists():
-            _replace(folder / name, text.encode())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+            replace(folder / name, text.encode())
