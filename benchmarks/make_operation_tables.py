@@ -22,7 +22,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ROOT / "rules" / "tables"
 ROWS = ROOT / "docs" / "measured" / "rows"
-LISTS = ("devices", "accumulates", "tensor_methods")
 HEADER = {"torch": "2.11.0+cu130", "machine": "one NVIDIA H200", "results": "torch 2.13.0, CPU"}
 
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
@@ -128,12 +127,13 @@ def tables() -> list[dict[str, Any]]:
 
 def shared() -> dict[str, Any]:
     """What the tables say of more than one operation: libraries, look-alikes, and lists of names."""
-    made: dict[str, Any] = {"libraries": {}, "look_alikes": {}}
-    for key in LISTS:
-        made[key] = sorted(name for data in tables() for name in data.get(key, ()))
+    made: dict[str, Any] = {"libraries": {}, "look_alikes": {}, "lists": {}, "maps": {}}
     for data in tables():
         made["libraries"].update(data.get("library", {}))
         made["look_alikes"].update(data.get("look_alike", {}))
+        made["maps"].update(data.get("maps", {}))
+        for key, listed in data.get("lists", {}).items():
+            made["lists"][key] = sorted({*made["lists"].get(key, ()), *listed})
     return made
 
 
@@ -162,7 +162,7 @@ def build() -> dict[str, dict[str, Any]]:
 
 def install(table: dict[str, dict[str, Any]]) -> None:
     """Let `rules.operations` answer from this table."""
-    for cached in (model.lookup, model.canonical, model.libraries, model.library_of, model._listed):
+    for cached in (model.lookup, model.canonical, model.libraries, model.library_of, model.listed):
         cached.cache_clear()
     libraries = shared()
     model._raw = lambda: table  # type: ignore[assignment]

@@ -8,9 +8,10 @@ from graphlint.analysis.events import Called
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
+# What captured code does on the host, in words.
 EFFECTS = {
-    "gc.collect": "collects garbage, which may free another graph and break this capture",
-    "time.sleep": "sleeps at the capture, and no replay does",
+    "garbage": "collects garbage, which may free another graph and break this capture",
+    "sleep": "sleeps at the capture, and no replay does",
 }
 HELP = "do it before the capture, or around each replay"
 
@@ -25,6 +26,6 @@ class HostEffectInCapture(Rule):
     subscribes = (Called,)
 
     def on(self, event: Called) -> Iterator[Report]:
-        effect = EFFECTS.get(event.what)
+        effect = EFFECTS.get(event.data) if event.what == "host-effect" else None
         if effect is not None and event.capture is not None and not event.capture.compiled:
             yield Report(event.place, f"captured code {effect}", help=HELP)

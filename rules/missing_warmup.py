@@ -12,21 +12,10 @@ from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import External, Obj, Unknown, Value, tensors_in
 from graphlint.finding import Confidence, Hop, Level
+from graphlint.rules import operations
 from graphlint.rules.rule import Report, Rule
 
 HELP = "run the same callable a few times on a side stream before the capture"
-
-# Library modules whose first call makes a handle or a workspace, by what their class name begins with.
-MODULES = {
-    "Linear": "cuBLAS",
-    "Bilinear": "cuBLAS",
-    "MultiheadAttention": "cuBLAS",
-    "Transformer": "cuBLAS",
-    "Conv": "cuDNN",
-    "LSTM": "cuDNN",
-    "GRU": "cuDNN",
-    "RNN": "cuDNN",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +107,7 @@ def _need_of(event: Called) -> Need | None:
         if target.cls == "torch.nn.Module":
             return _callable(event, target.serial)
         last = target.cls.rpartition(".")[2]
-        found = next((library for name, library in MODULES.items() if last.startswith(name)), None)
+        found = _by_beginning("library_of_module", last)
         return _use_of(found) if found is not None else None
     if event.what == "compiled" and isinstance(target, Obj) and _in_first_run(event):
         return Need(frozenset({target.serial}), f"`{_text(event)}` has never been called", False)
@@ -145,17 +134,14 @@ def _in_first_run(event: Called) -> bool:
 def _library(name: str) -> Need | None:
     if name.startswith("torch.distributed."):
         return None
-    last = name.rpartition(".")[2]
-    library = (
-        "cuDNN"
-        if last.startswith("conv")
-        else "cuFFT"
-        if ".fft." in name or last in ("stft", "istft")
-        else "cuSOLVER"
-        if ".linalg." in name and last not in ("matmul", "multi_dot", "matrix_power")
-        else "cuBLAS"
-    )
-    return _use_of(library)
+    owner, _, last = name.rpartition(".")
+    by_name = _by_beginning("library_of_function", last)
+    return _use_of(by_name or operations.mapped("library_of_namespace").get(owner, "cuBLAS"))
+
+
+def _by_beginning(key: str, name: str) -> str | None:
+    """What a map of the tables says of the names that begin like this one."""
+    return next((said for start, said in operations.mapped(key).items() if name.startswith(start)), None)
 
 
 def _use_of(library: str) -> Need:

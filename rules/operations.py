@@ -174,11 +174,6 @@ class Library:
 
 _TABLE = Path(__file__).parent / "tables" / "operations.json"
 
-# Functions that answer about or change the settings of the process: they make no tensor.
-_QUESTIONS = ("get_", "set_", "is_", "are_", "has_", "can_", "autocast_", "clear_autocast")
-# Namespaces in which a name without an entry still is an operation on tensors.
-_TENSOR_NAMESPACES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
-
 
 @cache
 def _file() -> dict[str, dict[str, Any]]:
@@ -222,22 +217,36 @@ def canonical(name: str) -> str:
 
 def accumulates(name: str) -> bool:
     """Whether an operation in place goes on from what is there, so that twice is not once."""
-    return name in _listed("accumulates")
+    return name in listed("accumulates")
 
 
 def is_tensor_method(name: str) -> bool:
     """Whether only tensors have a method of this name, `Tensor.unsqueeze` for example."""
-    return name in _listed("tensor_methods")
+    return name in listed("tensor_methods")
 
 
 def devices() -> Collection[str]:
     """The device types that look like `cuda`."""
-    return _listed("devices")
+    return listed("devices")
 
 
 @cache
-def _listed(key: str) -> frozenset[str]:
-    return frozenset(_file()[key])
+def listed(key: str) -> frozenset[str]:
+    """The names of one list of the tables, `capturing` for example."""
+    return frozenset(_file()["lists"][key])
+
+
+@cache
+def mapped(key: str) -> Mapping[str, Any]:
+    """What one map of the tables says of each of its names."""
+    found: Mapping[str, Any] = _file()["maps"][key]
+    return found
+
+
+@cache
+def beginnings(key: str) -> tuple[str, ...]:
+    """The names of a list whose entries are what longer names begin with."""
+    return tuple(sorted(listed(key)))
 
 
 @cache
@@ -290,12 +299,13 @@ def function(dotted: str) -> Operation | None:
     if found is not None:
         return found
     owner, _, last = dotted.rpartition(".")
-    if last.startswith(_QUESTIONS):
+    if last.startswith(beginnings("questions")):  # about the settings of the process
         return None
     library = libraries().get(library_of(dotted))
     if library is not None:
         return Operation(dotted) if owner in library.namespaces and last[:1].islower() else None
-    if owner in _TENSOR_NAMESPACES and last[:1].islower() and f"{owner}.{last}" not in _TENSOR_NAMESPACES:
+    spaces = listed("tensor_namespaces")  # where a name without an entry still is an operation on tensors
+    if owner in spaces and last[:1].islower() and dotted not in spaces:
         return Operation(dotted, result="inplace" if _in_place(last) else "fresh")
     return None
 

@@ -11,8 +11,6 @@ from graphlint.rules import operations
 from graphlint.rules.rule import Report, Rule
 
 HELP = "build the optimizer with `capturable=True`"
-# Optimizers of other libraries that count their steps in Python, without a word, unless they are told not to.
-COUNTING = frozenset({"apex.optimizers.FusedAdam", "transformer_engine.pytorch.optimizers.FusedAdam"})
 
 
 class OptimizerNotCapturable(Rule):
@@ -28,7 +26,7 @@ class OptimizerNotCapturable(Rule):
         if event.what != "optimizer-step" or event.capture is None or event.capture.compiled:
             return
         lacks = any(isinstance(value, Const) and not value.value for value in event.arguments)
-        if event.data in COUNTING and lacks:
+        if event.data in operations.listed("counting_optimizers") and lacks:
             name = event.data.rpartition(".")[2]
             message = f"`{name}` has no `capturable=True`, and replays keep the step count of the capture"
             yield Report(event.place, message, help=HELP)

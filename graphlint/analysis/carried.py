@@ -14,28 +14,10 @@ from graphlint.analysis.events import StateLeft
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item, Write
 from graphlint.analysis.values import Fields, Tensor, Value, alternatives, tensors_in
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-# What makes the same state again in another form: a replay does that as well.
-CONVERSIONS = frozenset(
-    {
-        "to",
-        "type",
-        "float",
-        "half",
-        "double",
-        "bfloat16",
-        "long",
-        "int",
-        "bool",
-        "cuda",
-        "contiguous",
-        "clone",
-    }
-    | {"detach", "view", "reshape", "type_as", "flatten", "squeeze", "unsqueeze", "transpose"}
-)
 
 
 def note_write(m: Machine, fields: Fields, key: Any, write: Write) -> None:
@@ -65,7 +47,9 @@ def _is_state(capture: Capture, value: Value) -> bool:
 def _is_computed(tensor: Tensor) -> bool:
     node = tensor.storage.site.node if tensor.storage.site is not None else None
     called = node.func if isinstance(node, ast.Call) else None
-    return node is not None and not (isinstance(called, ast.Attribute) and called.attr in CONVERSIONS)
+    return node is not None and not (
+        isinstance(called, ast.Attribute) and called.attr in operations.listed("same_state")
+    )
 
 
 def note_refilled(m: Machine, owner: Tensor) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import hints, names, synthesis
 from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import module_names, optim
+from graphlint.analysis.libraries import optim
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
 
 MOST_CLASSES = 3
-MODULE_ONLY = frozenset(
-    {"parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "named_modules"}
-)
-
-# What of torch.cuda has such an attribute, or is handed to such a function, in programs of this kind.
-BY_ATTRIBUTE = {
-    "wait_stream": "torch.cuda.Stream",
-    "wait_event": "torch.cuda.Stream",
-    "record_event": "torch.cuda.Stream",
-    "cuda_stream": "torch.cuda.Stream",
-    "capture_begin": "torch.cuda.CUDAGraph",
-    "replay": "torch.cuda.CUDAGraph",
-    "register_generator_state": "torch.cuda.CUDAGraph",
-    "manual_seed": "torch.Generator",
-}
-BY_CALLEE = {"torch.cuda.stream": "torch.cuda.Stream", "torch.cuda.graph": "torch.cuda.CUDAGraph"}
-
-OPTIMIZER_ONLY = frozenset({"param_groups", "zero_grad"})
 
 
 @dataclass(slots=True)
@@ -68,14 +50,14 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     fitting = [
         info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)
     ]
-    if not uses.attributes - module_names.METHODS:
+    if not uses.attributes - operations.listed("module_methods"):
         fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
         fitting = fitting if len(fitting) == 1 else []
     if not fitting and (known := _of_torch_cuda(uses)):
         return Obj(known, place)
-    if not fitting and uses.attributes & OPTIMIZER_ONLY and "step" in uses.attributes:
+    if not fitting and uses.attributes & operations.listed("optimizer_only") and "step" in uses.attributes:
         return optim.given_optimizer(place)
-    if not fitting and uses.attributes & MODULE_ONLY:
+    if not fitting and uses.attributes & operations.listed("module_only"):
         return Obj("torch.nn.Module", place)
     if not fitting or len(fitting) > MOST_CLASSES:
         return None
@@ -89,8 +71,9 @@ def _is_kin(info: ClassInfo, own: ClassInfo | None) -> bool:
 
 def _of_torch_cuda(uses: Uses) -> str | None:
     """The class of torch.cuda that the uses speak of, where they speak of one alone."""
-    found = {BY_CALLEE[name] for name in uses.handed_to}
-    found |= {BY_ATTRIBUTE[name] for name in uses.attributes & BY_ATTRIBUTE.keys()}
+    by_attribute = operations.mapped("class_by_attribute")
+    found = {operations.mapped("class_by_callee")[name] for name in uses.handed_to}
+    found |= {by_attribute[name] for name in uses.attributes & by_attribute.keys()}
     return found.pop() if len(found) == 1 else None
 
 
@@ -126,7 +109,7 @@ def _is_of_cuda(callee: ast.expr) -> bool:
     return (
         isinstance(callee, ast.Attribute)
         and callee.attr in ("stream", "graph")
-        and (ast.unparse(callee) in BY_CALLEE)
+        and (ast.unparse(callee) in operations.mapped("class_by_callee"))
     )
 
 
@@ -177,7 +160,7 @@ def _classes(m: Machine, module: ModuleFile) -> list[ClassInfo]:
 def fits(info: ClassInfo, uses: Uses) -> bool:
     """Whether a class has what is used, and accepts the calls."""
     own = members(info)
-    inherited = module_names.METHODS | {"training"} if info.is_module else frozenset()
+    inherited = operations.listed("module_methods") | {"training"} if info.is_module else frozenset()
     if not uses.attributes <= own | inherited:
         return False
     if not all(_takes(info, name, count) for name, count in uses.methods):

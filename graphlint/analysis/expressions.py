@@ -50,6 +50,7 @@ from graphlint.analysis.values import (
     join,
     join_all,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -75,9 +76,6 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.GtE: operator.ge,
 }
 LONGEST_TEXT = 10_000  # of a text put together from parts that are known
-META = frozenset(
-    {"shape", "device", "dtype", "ndim", "is_cuda", "size", "dim", "numel", "stride", "data_ptr", "layout"}
-)
 
 
 def evaluate(m: Machine, node: ast.expr, frame: Frame) -> Value:
@@ -103,7 +101,7 @@ def _name(m: Machine, node: ast.Name, frame: Frame) -> Value:
 
 
 def _attribute(m: Machine, node: ast.Attribute, frame: Frame) -> Value:
-    if node.attr in META and m.captures and not m.meta_read:
+    if node.attr in operations.listed("describing") and m.captures and not m.meta_read:
         m.meta_read = True
         try:
             owner = evaluate(m, node.value, frame)

@@ -10,19 +10,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Tensor, Value, tensors_in
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-NO_GRAD = ("torch.no_grad", "torch.inference_mode")
-CUTTING = frozenset({"detach", "detach_", "argmax", "argmin", "argsort"})
-FACTORIES = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 FROZEN = "frozen parameters"
 
 
 def enabled(m: Machine) -> bool:
     """Whether operations are recorded for a backward pass here."""
-    return not any(context.cls in NO_GRAD for context in m.contexts)
+    return not any(context.cls in operations.listed("no_grad") for context in m.contexts)
 
 
 def note_frozen(m: Machine, tensors: Iterable[Tensor], *, frozen: bool) -> None:
@@ -40,7 +38,11 @@ def flows_into(m: Machine, tensor: Tensor) -> bool:
 
 def note_made(m: Machine, name: str, operands: Iterable[Tensor], made: Value) -> None:
     """An operation has made something of tensors."""
-    flows = enabled(m) and name not in CUTTING and any(flows_into(m, each) for each in operands)
+    flows = (
+        enabled(m)
+        and name not in operations.listed("without_gradient")
+        and any(flows_into(m, each) for each in operands)
+    )
     for tensor in tensors_in(made, 1):
         if not tensor.parameter:
             tensor.trained = flows and tensor.kind not in ("bool", "int", "byte")
@@ -52,4 +54,4 @@ def is_plain(sample: Tensor) -> bool:
     if sample.trained or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     asked = any(keyword.arg in (None, "requires_grad") for keyword in node.keywords)
-    return node.func.attr in FACTORIES and not asked and sample.kind == "float"
+    return node.func.attr in operations.listed("sized") and not asked and sample.kind == "float"

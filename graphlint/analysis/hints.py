@@ -27,6 +27,7 @@ from graphlint.analysis.values import (
     change_of,
     join_all,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -51,17 +52,6 @@ SEQUENCES = {
 MAPPINGS = frozenset(
     {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"}
 )
-TENSORS = frozenset(
-    {
-        "torch.Tensor",
-        "torch.FloatTensor",
-        "torch.LongTensor",
-        "torch.IntTensor",
-        "torch.BoolTensor",
-        "torch.HalfTensor",
-    }
-)
-KINDS = {"torch.LongTensor": "int", "torch.IntTensor": "int", "torch.BoolTensor": "bool"}
 
 
 def value_of(m: Machine, node: ast.expr, module: ModuleFile, change: Change, place: Place) -> Value:
@@ -145,8 +135,8 @@ def _instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Valu
 
 
 def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value:
-    if dotted in TENSORS or dotted.rpartition(".")[2] in ("Tensor", "TensorType"):
-        return argument_tensor(m, change, place, KINDS.get(dotted))
+    if dotted in operations.listed("tensor_types") or dotted.rpartition(".")[2] in ("Tensor", "TensorType"):
+        return argument_tensor(m, change, place, operations.mapped("kind_by_tensor_type").get(dotted))
     if dotted in ("torch.nn.Module", "torch.nn.modules.module.Module"):
         return Obj("torch.nn.Module", place)
     if dotted.startswith("torch.nn.") and dotted.rpartition(".")[2][:1].isupper():

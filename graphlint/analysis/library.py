@@ -21,7 +21,6 @@ from graphlint.analysis.libraries import (
     cupy,
     custom_operators,
     driver,
-    module_names,
     nn,
     objects,
     optim,
@@ -87,62 +86,6 @@ __all__ = [
     "weights",
 ]
 
-# Libraries whose calls count as followed although they have no model: they are known to be host code.
-HOST_LIBRARIES = frozenset(
-    {
-        "math",
-        "os",
-        "sys",
-        "re",
-        "json",
-        "logging",
-        "warnings",
-        "copy",
-        "typing",
-        "collections",
-        "itertools",
-        "functools",
-        "contextlib",
-        "dataclasses",
-        "enum",
-        "abc",
-        "builtins",
-        "torch",
-        "inspect",
-        "time",
-        "gc",
-        "threading",
-        "bisect",
-        "operator",
-        "random",
-        "string",
-        "pathlib",
-        "weakref",
-        "types",
-        "numpy",
-        "host",
-        "function",
-    }
-)
-
-
-# Functions of NumPy that make arrays of numbers.
-NUMPY_ARRAYS = frozenset(
-    f"numpy.{name}"
-    for name in (
-        "array",
-        "asarray",
-        "arange",
-        "linspace",
-        "geomspace",
-        "logspace",
-        "cumprod",
-        "cumsum",
-        "full",
-        "load",
-    )
-)
-
 
 def call_external(m: Machine, function: External, arguments: Arguments, place: Place, frame: Frame) -> Value:
     """Call something outside the project by its dotted name."""
@@ -199,7 +142,7 @@ def _unmodelled(call: Call) -> Value:
             return inherited
     if is_operator and not custom_operators.is_builtin(call.name):
         call.m.unresolved(call.place, "an operator without a Python body in the project")
-    elif root in HOST_LIBRARIES:
+    elif root in operations.listed("host_libraries"):
         call.m.count_resolved()
     else:
         call.m.unresolved(call.place, f"`{call.name}` is outside the project")
@@ -210,13 +153,13 @@ def _unmodelled(call: Call) -> Value:
     for value in call.arguments.all():
         if given and not tensor_ops.any_tensor(value):
             tensor_ops.host_use(call.m, call.node, value, "argument", call.frame)
-    if given and root not in HOST_LIBRARIES - {"torch"}:
+    if given and (root == "torch" or root not in operations.listed("host_libraries")):
         tensor_ops.note_use(call.m, given, call.place)
         return tensor_ops.opaque_result(call.m, call.place)
     change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
     if call.name.rpartition(".")[2][:1].isupper():
         return Obj(call.name, call.place)
-    typed = "numpy" if call.name in NUMPY_ARRAYS else ""
+    typed = "numpy" if call.name in operations.listed("numpy_arrays") else ""
     return Unknown(f"result of `{call.name}`", change, typed)
 
 
@@ -264,7 +207,7 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
         found = nn.attribute(m, owner, name, frame.place(node))
         if found is not None:
             return found
-    if owner.cls == "torch.cuda.Stream" and name in streams_events.HANDLES:
+    if owner.cls == "torch.cuda.Stream" and name in operations.listed("stream_handles"):
         return streams_events.handle_of(m, owner)
     held = owner.fields.get("wrapped")
     if held is not None and owner.cls == "compiled":
@@ -278,7 +221,7 @@ def object_attribute(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Fr
 
 def is_module_method(name: str) -> bool:
     """Whether `torch.nn.Module` has a method of this name."""
-    return name in module_names.METHODS
+    return name in operations.listed("module_methods")
 
 
 def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: Place) -> Value | None:

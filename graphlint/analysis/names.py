@@ -32,18 +32,13 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.facts.modules import Binding, ModuleFile
 
 BUILTINS = frozenset(dir(builtins))
-SAME_MODULE = {
-    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
-    "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
-    "torch.cuda.graphs": "torch.cuda",
-    "torch.cuda.streams": "torch.cuda",
-}
 
 
 def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
@@ -320,9 +315,9 @@ def _external(m: Machine, dotted: str) -> Value:
 @functools.cache
 def canonical(dotted: str) -> str:
     """The public name of something in a library."""
-    for private, public in SAME_MODULE.items():
+    for private, public in operations.mapped("public_name").items():
         if dotted == private or dotted.startswith(private + "."):
-            return public + dotted[len(private) :]
+            return str(public) + dotted[len(private) :]
     if dotted.startswith("torch._C.") or dotted == "torch._C":
         return dotted.replace("torch._C._cuda_", "torch.cuda.", 1)
     return dotted

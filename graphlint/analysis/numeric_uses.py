@@ -9,9 +9,8 @@ from graphlint.analysis import generators
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.values import Function
 from graphlint.facts.pernode import per_node
+from graphlint.rules import operations
 
-# Functions of torch that make a tensor of the sizes that they are given by position.
-FACTORIES = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 # What keeps an integer an integer on its way into a bound.
 THROUGH = frozenset({"min", "max", "int"})
 
@@ -48,7 +47,11 @@ def _sizes_in(node: ast.AST) -> Iterator[str]:
 def _takes_sizes(callee: ast.expr) -> bool:
     if isinstance(callee, ast.Name):
         return callee.id == "range"
-    return isinstance(callee, ast.Attribute) and callee.attr in FACTORIES and _is_torch(callee.value)
+    return (
+        isinstance(callee, ast.Attribute)
+        and callee.attr in operations.listed("sizes_by_position")
+        and _is_torch(callee.value)
+    )
 
 
 def _is_torch(node: ast.expr) -> bool:

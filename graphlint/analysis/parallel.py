@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import Const, Fields, Obj, Value, alternatives
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 LOADER = "torch.utils.data.DataLoader"
 LOADER_ITERATOR = "torch.utils.data.DataLoaderIterator"
-LOCKS = frozenset({"threading.Lock", "threading.RLock", "threading.Semaphore", "threading.BoundedSemaphore"})
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +91,7 @@ def look_again(m: Machine) -> None:
 
 def held_locks(m: Machine) -> frozenset[int]:
     """The locks whose `with` blocks enclose the present point."""
-    return frozenset(context.serial for context in m.contexts if context.cls in LOCKS)
+    return frozenset(context.serial for context in m.contexts if context.cls in operations.listed("locks"))
 
 
 def note_cuda_call(m: Machine) -> None:

@@ -13,12 +13,10 @@ from graphlint.analysis.roots import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-
-CLOSING = frozenset({"capture_end", "end_capture", "cudaStreamEndCapture"})
 
 
 def methods_of(info: ClassInfo) -> dict[str, tuple[ClassInfo, Def]]:
@@ -107,7 +105,11 @@ def closes(owner: Obj, names: Iterable[str]) -> bool:
     """Whether one of these methods ends a capture that another one has begun."""
     assert isinstance(owner.cls, ClassInfo)
     methods = methods_of(owner.cls)
-    return any(_text(methods, reached).names & CLOSING for name in names for reached in reach(methods, name))
+    return any(
+        _text(methods, reached).names & operations.listed("capture_ends")
+        for name in names
+        for reached in reach(methods, name)
+    )
 
 
 def _comes_first(name: str, methods: dict[str, tuple[ClassInfo, Def]], wanted: set[str]) -> bool:

@@ -16,37 +16,12 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.classes import Def, last_name
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
 
-CAPTURING = frozenset(
-    {
-        "graph",
-        "capture_begin",
-        "make_graphed_callables",
-        "ScopedCapture",
-        "NPUGraph",
-        "begin_capture",
-        "cudaStreamBeginCapture",
-        "cuStreamBeginCapture",
-        "streamBeginCapture",
-        "create_graph_builder",
-    }
-)
-DEVICE_MODULES = frozenset({"cuda", "xpu", "npu", "device_module", "graphs"})
-REPLAYING = frozenset(
-    {
-        "replay",
-        "capture_launch",
-        "cudagraph_mark_step_begin",
-        "cudaGraphLaunch",
-        "cuGraphLaunch",
-        "graphLaunch",
-    }
-)
-MODES = frozenset({"reduce-overhead", "max-autotune", "cudagraphs", "triton.cudagraphs"})
 FILES_PER_NAME = 8
 DEEPEST_CALLER = 2
 
@@ -107,16 +82,27 @@ def _read(part: ast.AST, text: Text) -> None:
     name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
     if name:
         text.names.add(name)
-        text.captures = text.captures or (name in CAPTURING and name != "graph") or _is_graph_context(part)
-        text.replays = text.replays or name in REPLAYING
-    elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value in MODES:
+        text.captures = (
+            text.captures
+            or (name in operations.listed("capturing") and name != "graph")
+            or _is_graph_context(part)
+        )
+        text.replays = text.replays or name in operations.listed("replaying")
+    elif isinstance(part, ast.Constant) and isinstance(part.value, str) and _turns_graphs_on(part.value):
         text.compiles = True
     elif isinstance(part, ast.Call):
         text.captures = text.captures or _calls_graph(part)
         named = (word.value for word in part.keywords if word.arg == "target")
         text.targets |= {value.attr for value in named if isinstance(value, ast.Attribute)}
     elif isinstance(part, ast.ImportFrom) and (part.module or "").startswith("torch.cuda"):
-        text.captures = text.captures or any(alias.name in CAPTURING for alias in part.names)
+        text.captures = text.captures or any(
+            alias.name in operations.listed("capturing") for alias in part.names
+        )
+
+
+def _turns_graphs_on(text: str) -> bool:
+    """Whether a text is an option of the compiler under which it makes graphs."""
+    return text in operations.listed("compiled_modes") or text in operations.listed("compiled_words")
 
 
 def _is_graph_context(part: ast.AST) -> bool:
@@ -127,7 +113,7 @@ def _is_graph_context(part: ast.AST) -> bool:
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
     if part.attr != "graph":
         return part.attr == "Graph" and name == "accelerator"
-    return name.lstrip("_") in DEVICE_MODULES or isinstance(owner, ast.Call)
+    return name.lstrip("_") in operations.listed("device_modules") or isinstance(owner, ast.Call)
 
 
 def _calls_graph(call: ast.Call) -> bool:
@@ -136,7 +122,9 @@ def _calls_graph(call: ast.Call) -> bool:
         owner = call.func.value
         return call.func.attr == "graph" and not (isinstance(owner, ast.Name) and owner.id == "self")
     if isinstance(call.func, ast.Name) and call.func.id == "getattr":
-        return any(isinstance(arg, ast.Constant) and arg.value in CAPTURING for arg in call.args)
+        return any(
+            isinstance(arg, ast.Constant) and arg.value in operations.listed("capturing") for arg in call.args
+        )
     return False
 
 
@@ -208,7 +196,7 @@ def spread_aliases(module: ModuleFile) -> None:
     aliases = set()
     for name, bindings in module.bindings.items():
         for binding in bindings:
-            if binding.alias is not None and binding.alias.name in CAPTURING:
+            if binding.alias is not None and binding.alias.name in operations.listed("capturing"):
                 aliases.add(name)
             elif binding.kind == "assign" and isinstance(binding.node, ast.Assign):
                 aliases |= {name} if text_of(binding.node.value).captures else set()
@@ -328,7 +316,9 @@ def _openers(tree: ast.AST) -> frozenset[str]:
         if isinstance(method, ast.FunctionDef)
         for part in ast.walk(method)
         if isinstance(part, ast.Return) and isinstance(part.value, ast.Call)
-        if part.value.args and text_of(part.value).captures and method.name not in CAPTURING
+        if part.value.args
+        and text_of(part.value).captures
+        and method.name not in operations.listed("capturing")
     )
 
 

@@ -11,6 +11,7 @@ from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Change, Const, Host, Obj, Unknown
 from graphlint.facts.pernode import per_node
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -143,6 +144,6 @@ def written_fields(node: Def) -> frozenset[str]:
 def _captures(node: Def) -> bool:
     """Whether a method's own text captures or replays: such a method is not run aside."""
     for part in generators.own_nodes(node):
-        if isinstance(part, ast.Attribute) and part.attr in ("replay", "graph", "capture_begin", "CUDAGraph"):
+        if isinstance(part, ast.Attribute) and part.attr in operations.listed("graph_attributes"):
             return True
     return False

@@ -23,9 +23,9 @@ from graphlint.analysis.values import (
     is_none,
     tensors_in,
 )
+from graphlint.rules import operations
 from graphlint.rules.operations import Operation
 
-BUILDERS = ("tensor", "as_tensor", "asarray", "new_tensor", "array", "from_numpy")
 MASKS = ("bool", "byte")
 
 
@@ -176,7 +176,7 @@ def of_written(value: Value) -> set[str]:
 def _of_movement(call: Arguments) -> set[str]:
     """Which way a copy goes, and whether its host side is pinned."""
     holds = set() if _non_blocking(call) else {"blocking"}
-    if call.last in BUILDERS or call.operation.name.startswith("torch.cuda."):
+    if call.last in operations.listed("from_host_data") or call.operation.name.startswith("torch.cuda."):
         return holds | _of_data(call)
     source, target = _ends(call)
     if source is None:

@@ -18,42 +18,40 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
 )
-
-CLOCKS = ("time", "perf_counter", "monotonic", "time_ns", "perf_counter_ns", "monotonic_ns", "process_time")
-FLOATS = ("random", "uniform", "gauss", "normalvariate", "betavariate", "expovariate", "triangular")
-INTEGERS = ("randint", "randrange", "getrandbits")
-CHOICES = ("choice", "choices", "sample")
-ARRAYS = ("rand", "randn", "uniform", "normal", "random", "random_sample", "standard_normal", "integers")
-MORE_ARRAYS = ("randint", "binomial", "poisson", "exponential", "permutation", "beta", "gamma")
-OWNERS = ("random", "random.Random", "random.SystemRandom")
-NUMPY_OWNERS = ("numpy.random", "numpy.random.Generator", "numpy.random.RandomState")
+from graphlint.rules import operations
 
 
-def _each(owners: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
-    return [f"{owner}.{name}" for owner in owners for name in names]
+def _each(owners: str, *names: str) -> list[str]:
+    """The functions of one kind, each of all its owners."""
+    return [f"{owner}.{name}" for owner in operations.listed(owners) for name in names]
 
 
-@model(*_each(("time",), CLOCKS), "datetime.datetime.now", "datetime.datetime.utcnow")
+def _all(owners: str, *kinds: str) -> list[str]:
+    return _each(owners, *(name for kind in kinds for name in operations.listed(kind)))
+
+
+@model(*[f"time.{name}" for name in operations.listed("clocks")])
+@model("datetime.datetime.now", "datetime.datetime.utcnow")
 def _now(call: Call) -> Value:
     return _drawn(call, "clock", "float")
 
 
-@model(*_each(OWNERS, FLOATS))
+@model(*_all("random_owners", "random_floats"))
 def _float(call: Call) -> Value:
     return _drawn(call, "host-random", "float")
 
 
-@model(*_each(OWNERS, INTEGERS))
+@model(*_all("random_owners", "random_integers"))
 def _integer(call: Call) -> Value:
     return _drawn(call, "host-random", "int")
 
 
-@model(*_each(NUMPY_OWNERS, (*ARRAYS, *MORE_ARRAYS)))
+@model(*_all("numpy_random_owners", "numpy_random_arrays"))
 def _array(call: Call) -> Value:
     return _drawn(call, "host-random", "float")
 
 
-@model(*_each(OWNERS, CHOICES), *_each(NUMPY_OWNERS, ("choice",)))
+@model(*_all("random_owners", "random_choices"), *_each("numpy_random_owners", "choice"))
 def _choice(call: Call) -> Value:
     """One of the given elements: nobody knows which."""
     number = _drawn(call, "host-random", "any")
@@ -66,7 +64,7 @@ def _choice(call: Call) -> Value:
     return picked if single else Sequence_((), "list", picked, Change.CHANGING)
 
 
-@model(*_each(OWNERS, ("shuffle",)), *_each(NUMPY_OWNERS, ("shuffle",)))
+@model(*_each("random_owners", "shuffle"), *_each("numpy_random_owners", "shuffle"))
 def _shuffle(call: Call) -> Value:
     _drawn(call, "host-random", "any")
     return NONE
@@ -77,7 +75,7 @@ def _generator(call: Call) -> Value:
     return Obj("numpy.random.Generator", call.place)
 
 
-@model(*_each(OWNERS, ("seed",)), *_each(NUMPY_OWNERS, ("seed",)))
+@model(*_each("random_owners", "seed"), *_each("numpy_random_owners", "seed"))
 def _seed(call: Call) -> Value:
     return Unknown("nothing")
 

@@ -27,11 +27,10 @@ from graphlint.analysis.values import (
     is_none,
     tensors_in,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-CUDAGRAPH_MODES = ("reduce-overhead", "max-autotune")
 
 
 @model("torch.compile")
@@ -62,7 +61,7 @@ def uses_cudagraphs(call: Call) -> bool:
     """Whether these arguments of `torch.compile` turn CUDA graphs on."""
     if call.flag(6, "disable"):
         return False
-    if call.text(4, "mode") in CUDAGRAPH_MODES:
+    if call.text(4, "mode") in operations.listed("compiled_modes"):
         return True
     if call.text(3, "backend") == "cudagraphs":
         return True

@@ -20,8 +20,7 @@ from graphlint.analysis.values import (
     is_none,
     tensors_in,
 )
-
-MODES = {"Global": "global", "ThreadLocal": "thread_local", "Relaxed": "relaxed"}
+from graphlint.rules import operations
 
 
 @model("torch.cuda.Stream.begin_capture")
@@ -41,7 +40,10 @@ def capture_mode(value: Value | None, default: str) -> str:
     if is_none(value):
         return default
     if isinstance(value, External):
-        return next((mode for end, mode in MODES.items() if value.name.endswith(end)), "unknown")
+        return next(
+            (mode for end, mode in operations.mapped("capture_mode").items() if value.name.endswith(end)),
+            "unknown",
+        )
     if isinstance(value, Const) and isinstance(value.value, str):
         return value.value
     return "unknown"

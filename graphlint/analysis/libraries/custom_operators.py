@@ -11,6 +11,7 @@ from graphlint.analysis import attributes, calls, registration
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unknown, Value
 from graphlint.facts.walking import walk
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.arguments import Arguments
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from graphlint.profiles import Operator
 
 LIBRARY = "torch.library.Library"
-# Dispatch keys and device names whose function does not run on the captured device.
-_NOT_RUN = frozenset({"meta", "fake", "cpu", "autograd", "autogradcuda", "xpu", "hpu", "mps", "npu"})
 _MOST_FILES = 24
 
 
@@ -46,7 +45,7 @@ def _for_name(call: Call, name: str, at: int) -> Value:
     kind = attributes.host_string(key) if key is not None else call.text(99, "dispatch_key")
     named = call.arguments.kwargs.get("func") or call.arguments.kwargs.get("fn")
     function = named or next((a for a in call.args[at:] if isinstance(a, (Function, Partial))), None)
-    if (kind or "").lower() in _NOT_RUN:
+    if (kind or "").lower() in operations.listed("dispatch_keys_elsewhere"):
         return function or Obj("identity-decorator", call.place)
     if function is not None:
         return _register(call, name, function)
@@ -108,7 +107,7 @@ def _library_impl(call: Call) -> Value:
     body = call.get(1, "fn")
     key = call.text(2, "dispatch_key")
     name = call.text(0, "op_name") or call.text(0, "name")
-    if body is not None and name and key.lower() not in _NOT_RUN:
+    if body is not None and name and key.lower() not in operations.listed("dispatch_keys_elsewhere"):
         _register(call, _qualified(call.this, name), body)
     return NONE
 

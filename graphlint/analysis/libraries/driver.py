@@ -25,11 +25,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
-
-SUCCESS = {
-    "cuda.bindings.runtime": "cuda.bindings.runtime.cudaError_t.cudaSuccess",
-    "cuda.bindings.driver": "cuda.bindings.driver.CUresult.CUDA_SUCCESS",
-}
+from graphlint.rules import operations
 
 
 def driver_call(name: str, *variants: str) -> Callable[[Model], Model]:
@@ -42,7 +38,7 @@ def driver_call(name: str, *variants: str) -> Callable[[Model], Model]:
         @model(*_names(name, *variants))
         def with_error(call: Call) -> Value:
             made = function(call)
-            error = External(SUCCESS[call.name.rpartition(".")[0]])
+            error = External(operations.mapped("success_code")[call.name.rpartition(".")[0]])
             return Sequence_([error] if made is NONE else [error, made], "tuple")
 
         return function

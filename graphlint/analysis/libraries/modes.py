@@ -10,11 +10,10 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import module_containers
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import MODE, NONE, TRUE, Change, Const, Host, Obj, Value
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-DEPENDENT = ("Dropout", "AlphaDropout", "FeatureAlphaDropout", "BatchNorm", "SyncBatchNorm", "RReLU")
 
 
 def mode_of(m: Machine, owner: Obj, place: Place) -> Value:
@@ -28,7 +27,7 @@ def note(m: Machine, owner: Obj, place: Place, frame: Frame) -> None:
     if not m.captures:
         return
     last = str(owner.cls).rpartition(".")[2]
-    if last.startswith(DEPENDENT):
+    if last.startswith(operations.beginnings("mode_dependent_modules")):
         with m.heap.aside():
             owner.fields.setdefault(MODE, TRUE)
     elif last != "Module" or MODE not in owner.fields:

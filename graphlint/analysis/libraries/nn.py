@@ -8,7 +8,7 @@ from graphlint.analysis import attributes, calls, conditions, gradients, rows, s
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers, module_names
+from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers
 from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.values import (
     MODE,
@@ -27,13 +27,10 @@ from graphlint.analysis.values import (
     is_none,
     tensors_in,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-PARAMETERS = {"weight": 2, "bias": 1, "running_mean": 1, "running_var": 1, "in_proj_weight": 2}
-WEIGHTED = ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "GroupNorm", "Bilinear")
-RETURNING_TUPLES = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
 
 def is_module_class(dotted: str) -> bool:
@@ -84,15 +81,15 @@ def _make_parameter(call: Call) -> Value:
 
 def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
     """An attribute that `nn.Module` or a library module has."""
-    if name in PARAMETERS and isinstance(owner.cls, str):
+    if name in operations.mapped("rank_of_parameter") and isinstance(owner.cls, str):
         return _own_parameter(m, owner, name, place)
     if name == "training":
         return modes.mode_of(m, owner, place)
-    if name in module_names.METHODS:
+    if name in operations.listed("module_methods"):
         return External(f"torch.nn.Module.{name}", owner)
     if isinstance(owner.cls, str) and owner.cls != "torch.nn.Module":
         return _fact(m, owner, name)
-    if isinstance(owner.cls, str) and name not in module_names.METHODS:
+    if isinstance(owner.cls, str) and name not in operations.listed("module_methods"):
         key = ("attribute", owner.serial, name)
         value = m.memo.setdefault(key, Unknown(f"attribute `{name}` of a module nobody constructs"))
         return value if isinstance(value, Value) else None
@@ -102,7 +99,7 @@ def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
 def _own_parameter(m: Machine, owner: Obj, name: str, place: Place) -> Value:
     if name not in owner.fields:
         with m.before_everything():
-            made = m.tensor(None, owner.site or place, "float", PARAMETERS[name])
+            made = m.tensor(None, owner.site or place, "float", operations.mapped("rank_of_parameter")[name])
         made.parameter = True
         made.storage.owner = "parameter"
         with m.heap.aside():
@@ -111,15 +108,7 @@ def _own_parameter(m: Machine, owner: Obj, name: str, place: Place) -> Value:
 
 
 def _fact(m: Machine, owner: Obj, name: str) -> Value:
-    if name in (
-        "in_features",
-        "out_features",
-        "num_embeddings",
-        "embedding_dim",
-        "num_heads",
-        "eps",
-        "kernel_size",
-    ):
+    if name in operations.listed("module_numbers"):
         return Host("int", Change.CONFIG, ("module", owner.serial, name))
     if name == "module" and "module" in owner.fields:
         found = owner.fields["module"]
@@ -179,7 +168,7 @@ def _forward(call: Call, owner: Obj) -> Value:
     if gradients.enabled(m):
         gradients.note_made(m, "", [*given, *own_weights(m, owner, call.place)], made)
     rows.note_made(m, given, made)
-    if last in RETURNING_TUPLES:
+    if last in operations.listed("modules_returning_tuples"):
         return Sequence_((), "tuple", made)
     return made
 
@@ -214,7 +203,7 @@ def own_weights(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
     """The parameters that a library module itself holds."""
     last = str(owner.cls).rpartition(".")[2]
     names = ("weight",) if last.startswith("Embedding") else ("weight", "bias")
-    if not last.startswith(WEIGHTED) and not last.endswith("Norm"):
+    if not last.startswith(operations.beginnings("weighted_modules")) and not last.endswith("Norm"):
         return []
     return [t for name in names if isinstance(t := _own_parameter(m, owner, name, place), Tensor)]
 
@@ -235,7 +224,7 @@ def _opaque(call: Call, given: list[Tensor]) -> Value:
 def method(call: Call) -> Value | None:
     """A method of a library module by its own name; None when it is not one of `nn.Module`'s."""
     name = call.name.rpartition(".")[2]
-    found = MODELS.get(f"torch.nn.Module.{name}") if name in module_names.METHODS else None
+    found = MODELS.get(f"torch.nn.Module.{name}") if name in operations.listed("module_methods") else None
     return found(call) if found is not None else None
 
 
@@ -399,5 +388,5 @@ METHOD_MODELS: dict[str, Model] = {
     "get_submodule": _state,
     "get_parameter": _state,
 }
-for _name in module_names.METHODS:
+for _name in operations.listed("module_methods"):
     MODELS.setdefault(f"torch.nn.Module.{_name}", METHOD_MODELS.get(_name, _plain_method))

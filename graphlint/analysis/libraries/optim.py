@@ -22,43 +22,20 @@ from graphlint.analysis.values import (
     Value,
     tensors_in,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-OPTIMIZERS = (
-    "Adam",
-    "AdamW",
-    "SGD",
-    "NAdam",
-    "RAdam",
-    "Adamax",
-    "Adagrad",
-    "Adadelta",
-    "ASGD",
-    "RMSprop",
-    "Rprop",
-    "LBFGS",
-    "SparseAdam",
-    "Adafactor",
+
+@model(
+    *[f"torch.optim.{name}" for name in operations.listed("optimizers")],
+    *operations.listed("other_optimizers"),
 )
-
-
-# Optimizers of other libraries that are made and used like those of torch.
-OTHERS = (
-    *[f"apex.optimizers.Fused{name}" for name in ("Adam", "LAMB", "NovoGrad", "Adagrad", "SGD")],
-    "apex.optimizers.FusedMixedPrecisionLamb",
-    "transformer_engine.pytorch.optimizers.FusedAdam",
-    "transformer_engine.pytorch.optimizers.FusedSGD",
-    "deepspeed.ops.adam.FusedAdam",
-)
-
-
-@model(*[f"torch.optim.{name}" for name in OPTIMIZERS], *OTHERS)
 def _optimizer(call: Call) -> Value:
     made = Obj("torch.optim.Optimizer", call.place)
     known = call.arguments.more_kwargs is None
-    kind = call.name if call.name in OTHERS else call.name.rpartition(".")[2]
+    kind = call.name if call.name in operations.listed("other_optimizers") else call.name.rpartition(".")[2]
     made.fields["kind"] = Const(kind) if known else Unknown("optimizer")
     made.fields["param_groups"] = optimizer_groups.of_call(call)
     optimizer_state.make(call, made)

@@ -5,17 +5,7 @@ from __future__ import annotations
 from graphlint.analysis import loops, tensor_ops
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Sequence_, Unknown, Value
-
-# What a group holds although nobody has given it, for the classes that have it.
-DEFAULTS = {
-    "lr": frozenset[str](),
-    "weight_decay": frozenset({"LBFGS", "SparseAdam", "Rprop"}),
-    "betas": frozenset({"SGD", "LBFGS", "Adagrad", "Adadelta", "ASGD", "RMSprop", "Rprop", "Adafactor"}),
-}
-WITH_MOMENTUM = frozenset({"SGD", "RMSprop"})
-SWITCHES = frozenset(
-    {"params", "capturable", "foreach", "fused", "maximize", "differentiable", "amsgrad", "nesterov", "name"}
-)
+from graphlint.rules import operations
 
 
 def of_call(call: Call) -> Sequence_:
@@ -42,10 +32,11 @@ def _options(call: Call) -> dict[str, Value]:
     options = {name: value for name, value in call.arguments.kwargs.items() if name != "params"}
     if len(call.args) > 1:
         options["lr"] = call.args[1]
-    for name, without in DEFAULTS.items():
-        if kind not in without:
-            options.setdefault(name, Const(1e-3) if name == "lr" else Host("float", Change.CONSTANT))
-    if kind in WITH_MOMENTUM:
+    options.setdefault("lr", Const(1e-3))
+    for name in ("weight_decay", "betas"):
+        if kind not in operations.listed(f"without_{name}"):
+            options.setdefault(name, Host("float", Change.CONSTANT))
+    if kind in operations.listed("with_momentum"):
         options.setdefault("momentum", Host("float", Change.CONSTANT))
     return options
 
@@ -77,7 +68,11 @@ def use_count(call: Call) -> None:
 def use(call: Call, group: Mapping) -> None:
     """A captured step computes with the numbers of a group; a tensor among them is read when it runs."""
     for key, (name, value) in list(group.fields.items()):
-        if not isinstance(name, Const) or name.value in SWITCHES or isinstance(value, Unknown):
+        if (
+            not isinstance(name, Const)
+            or name.value in operations.listed("optimizer_switches")
+            or isinstance(value, Unknown)
+        ):
             continue
         read = call.m.tainted(group.fields, key, value, call.place, call.this, str(name.value))
         if not tensor_ops.any_tensor(read):

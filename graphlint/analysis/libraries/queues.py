@@ -6,8 +6,7 @@ from graphlint.analysis import indexing
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Obj, Sequence_, Unknown, Value
-
-QUEUES = ("queue.Queue", "queue.SimpleQueue", "queue.LifoQueue", "asyncio.Queue", "multiprocessing.Queue")
+from graphlint.rules import operations
 
 
 def _waiting(call: Call) -> Sequence_ | None:
@@ -21,7 +20,7 @@ def _waiting(call: Call) -> Sequence_ | None:
     return held
 
 
-@model(*[f"{name}.{method}" for name in QUEUES for method in ("put", "put_nowait")])
+@model(*[f"{name}.{method}" for name in operations.listed("queues") for method in ("put", "put_nowait")])
 def _put(call: Call) -> Value:
     held = _waiting(call)
     if held is not None and call.args:
@@ -29,7 +28,7 @@ def _put(call: Call) -> Value:
     return NONE
 
 
-@model(*[f"{name}.{method}" for name in QUEUES for method in ("get", "get_nowait")])
+@model(*[f"{name}.{method}" for name in operations.listed("queues") for method in ("get", "get_nowait")])
 def _get(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("queue")))
     held = _waiting(call)

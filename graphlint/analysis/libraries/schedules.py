@@ -9,33 +9,16 @@ from graphlint.analysis.events import SideEffect
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Obj, Unknown, Value, alternatives
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 BASE = "torch.optim.lr_scheduler.LRScheduler"
-SCHEDULERS = (
-    "LRScheduler",
-    "LambdaLR",
-    "MultiplicativeLR",
-    "StepLR",
-    "MultiStepLR",
-    "ConstantLR",
-    "LinearLR",
-    "ExponentialLR",
-    "PolynomialLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "ReduceLROnPlateau",
-    "CyclicLR",
-    "OneCycleLR",
-    "SequentialLR",
-    "ChainedScheduler",
-)
 RATE = Const("lr")
 
 
-@model(*[f"torch.optim.lr_scheduler.{name}" for name in SCHEDULERS])
+@model(*[f"torch.optim.lr_scheduler.{name}" for name in operations.listed("schedulers")])
 def _scheduler(call: Call) -> Value:
     made = Obj(BASE, call.place)
     optimizer = call.get(0, "optimizer")
@@ -44,7 +27,7 @@ def _scheduler(call: Call) -> Value:
     return made
 
 
-@model(*[f"torch.optim.lr_scheduler.{name}.__init__" for name in SCHEDULERS])
+@model(*[f"torch.optim.lr_scheduler.{name}.__init__" for name in operations.listed("schedulers")])
 def _initialise(call: Call) -> Value:
     """A project's own scheduler hands its optimizer to the base class."""
     optimizer = call.get(0, "optimizer")

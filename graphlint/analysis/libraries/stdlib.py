@@ -37,6 +37,7 @@ from graphlint.analysis.values import (
     join_all,
     tensors_in,
 )
+from graphlint.rules import operations
 
 
 @model("functools.partial", "functools.partialmethod")
@@ -318,7 +319,8 @@ def _replace(call: Call) -> Value:
 
 @model("gc.collect", "gc.freeze", "gc.unfreeze", "gc.disable", "gc.enable", "time.sleep")
 def _host_effect(call: Call) -> Value:
-    call.m.emit(Called(place=call.place, what=call.name, target=Const(call.name)))
+    effect = operations.mapped("host_effects").get(call.name)
+    call.m.emit(Called(place=call.place, what="host-effect", target=NONE, data=effect))
     return NONE
 
 

@@ -34,9 +34,6 @@ def stream_of(call: Call, value: Value | None) -> Obj | None:
     return None
 
 
-HANDLES = ("cuda_stream", "stream_id", "ptr", "handle", "xpu_stream", "npu_stream")
-
-
 def handle_of(m: Machine, stream: Obj) -> Host:
     """The number that stands for a stream where other libraries are told of it."""
     made = Host("int", Change.CONSTANT, ("cuda_stream", stream.serial))

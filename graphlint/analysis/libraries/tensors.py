@@ -44,12 +44,7 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-# Views whose elements lie in another order than in memory.
-STRIDING = ("t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "adjoint", "expand", "expand_as")
 
-NOT_FLAGGED = ("out", "device", "dtype", "generator", "memory_format", "pin_memory", "non_blocking")
-SIZED = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})
-SHAPING = frozenset({"narrow", "expand", "reshape", "view", "repeat", "tile", "new_zeros", "new_empty"})
 HOST_RESULTS = {
     "host-bool": "bool",
     "host-int": "int",
@@ -273,14 +268,14 @@ def _touches_device(holds: set[str], tensors: list[Tensor]) -> bool:
 
 def _use_hosts(call: Call, operation: operations.Operation, operands: list[Value]) -> None:
     """Host numbers among the operands become part of the recorded kernels."""
-    if operation.factory or operation.name.rpartition(".")[2] in SHAPING:
+    if operation.factory or operation.name.rpartition(".")[2] in operations.listed("shaping"):
         for value in operands:
             call.m.note_size(value)
     if not call.m.captures or not any(tensor_ops.any_tensor(v) for v in operands):
         if not operation.factory:
             return
     use = "fill" if operation.result == "inplace" or operation.factory else "argument"
-    named = [v for k, v in call.arguments.kwargs.items() if k not in NOT_FLAGGED]
+    named = [v for k, v in call.arguments.kwargs.items() if k not in operations.listed("without_numbers")]
     for value in [*operands, *named]:
         if not tensor_ops.any_tensor(value):
             tensor_ops.host_use(call.m, call.node, value, use, call.frame)
@@ -297,7 +292,7 @@ def result_device(
     last = operation.name.rpartition(".")[2]
     if operations.canonical(f"Tensor.{last}") == "Tensor.cuda":
         last = "cuda"
-    if last in ("to", "type", "cpu", "cuda", "to_empty"):
+    if last in operations.listed("moving"):
         return _moved_device(call, last, operands, tensors, named)
     pinned = last == "pin_memory" or table_conditions.is_true(call.arguments.kwargs.get("pin_memory"))
     if named == "cpu" and pinned and operation.factory:
@@ -413,10 +408,10 @@ def _aliased(
         moved = device != first.device and not (device is None and first.device == "cuda")
         if moved or call.flag(9, "copy"):
             return _fresh(call, operation, device, first)
-        if last in ("to", "type", "contiguous", "float", "half", "long", "int", "bool", "double", "bfloat16"):
+        if last in operations.listed("converting"):
             return _converted(call, operation, device, first, last)
     alias = first.alias(kind=_kind(call, operation, first), ndim=_view_rank(first, last))
-    alias.strided = alias.strided or last in STRIDING
+    alias.strided = alias.strided or last in operations.listed("striding")
     return Sequence_((), "tuple", alias) if kind == "views" else alias
 
 
@@ -437,11 +432,7 @@ def _view_rank(first: Tensor, last: str) -> int | None:
         return None
     if last == "unsqueeze":
         return first.ndim + 1
-    return (
-        first.ndim
-        if last in ("detach", "t", "transpose", "permute", "expand_as", "view_as", "narrow")
-        else None
-    )
+    return first.ndim if last in operations.listed("rank_keeping_views") else None
 
 
 def _tuple_result(
@@ -452,13 +443,8 @@ def _tuple_result(
         return Sequence_((), "tuple", _fresh(call, operation, device, first))
     items = [_fresh(call, operation, device, first) for _ in range(int(count))]
     last = items[-1]
-    if isinstance(last, Tensor) and operation.name.rpartition(".")[2] in (
-        "max",
-        "min",
-        "topk",
-        "sort",
-        "median",
-    ):
+    name = operation.name.rpartition(".")[2]
+    if isinstance(last, Tensor) and name in operations.listed("indices_last"):
         last.kind = "int"
     return Sequence_(items, "tuple")
 
@@ -500,15 +486,15 @@ def _kind(call: Call, operation: operations.Operation, first: Tensor | None) -> 
     if operation.dtype in ("bool", "int", "float"):
         return operation.dtype
     last = operation.name.rpartition(".")[2]
-    if last in ("float", "half", "double", "bfloat16"):
+    if last in operations.listed("to_float"):
         return "float"
-    if last in ("long", "int"):
+    if last in operations.listed("to_int"):
         return "int"
     if operation.dtype == "same" and first is not None:
         return first.kind
-    if named is None and last in ("tensor", "as_tensor", "scalar_tensor", "arange", "full"):
+    if named is None and last in operations.listed("factories_like_their_data"):
         return _kind_of_numbers(call.args[1:2] if last == "full" else call.args)
-    return "float" if operation.factory and last in ("zeros", "ones", "empty", "rand", "randn") else None
+    return "float" if operation.factory and last in operations.listed("sizes_by_position") else None
 
 
 def _kind_of_numbers(values: Sequence[Value]) -> str | None:
@@ -539,9 +525,9 @@ def _fresh(call: Call, operation: operations.Operation, device: str | None, firs
     made = call.m.tensor(device, call.place, _kind(call, operation, first), ndim)
     last = operation.name.rpartition(".")[2]
     is_output = first is not None and first.storage.graph is not None and not call.m.captures
-    if is_output and last in ("clone", "cpu", "numpy", "tolist", "copy"):
+    if is_output and last in operations.listed("copying_out"):
         made.storage.owner = "copy"  # of what a replay would overwrite
-    if last in SIZED and first is None:
+    if last in operations.listed("sized") and first is None:
         made.shape = _known_shape(call, made)
     return made
 
@@ -574,28 +560,19 @@ def _rank_of(call: Call, operation: operations.Operation, first: Tensor | None) 
         return 0 if given <= 0 and not {"dim", "axis"} & set(call.arguments.kwargs) else None
     if operation.factory and first is None:
         return _factory_rank(call, last)
-    if operation.dtype == "bool" or last in (
-        "clone",
-        "abs",
-        "neg",
-        "exp",
-        "sqrt",
-        "clamp",
-        "zeros_like",
-        "ones_like",
-    ):
+    if operation.dtype == "bool" or last in operations.listed("rank_keeping"):
         return first.ndim if first is not None else None
     return None
 
 
 def _factory_rank(call: Call, last: str) -> int | None:
-    if last in ("arange", "linspace", "randperm"):
+    if last in operations.listed("counting_factories"):
         return 1
     if last == "tensor":
         return 0 if call.args and isinstance(call.args[0], (Const, Host)) else None
     size = call.args[0] if call.args else call.arguments.kwargs.get("size")
     if isinstance(size, Sequence_):
         return len(size.items) if size.rest is None else None
-    if isinstance(size, (Const, Host)) and last in ("zeros", "ones", "empty", "rand", "randn"):
+    if isinstance(size, (Const, Host)) and last in operations.listed("sizes_by_position"):
         return len(call.args) if call.arguments.more is None else None
     return 1 if isinstance(size, (Const, Host)) and last == "full" else None

@@ -9,9 +9,9 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parallel import ThreadRun
 from graphlint.analysis.values import NONE, Const, External, Mapping, Obj, Sequence_, Unknown, Value
+from graphlint.rules import operations
 
-JOBS = ("submit", "map", "apply", "apply_async", "starmap", "imap", "imap_unordered", "map_async")
-POOLS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool")
+POOL = "concurrent.futures.ThreadPoolExecutor"  # of either library
 
 
 @model("threading.Thread", "threading.Timer")
@@ -72,9 +72,9 @@ def _run_beside(
     return run
 
 
-@model(*POOLS)
+@model(*operations.listed("pools"))
 def _pool(call: Call) -> Value:
-    made = Obj(POOLS[0], call.place)
+    made = Obj(POOL, call.place)
     workers = call.args[0] if call.args else None
     for name in ("max_workers", "processes"):
         workers = call.arguments.kwargs.get(name, workers)
@@ -82,7 +82,7 @@ def _pool(call: Call) -> Value:
     return made
 
 
-@model(*[f"{POOLS[0]}.{name}" for name in JOBS])
+@model(*[f"{POOL}.{name}" for name in operations.listed("pool_jobs")])
 def _submit(call: Call) -> Value:
     """A job for a pool; `map` gives every worker one."""
     pool = call.this
@@ -98,7 +98,7 @@ def _submit(call: Call) -> Value:
     return made
 
 
-@model(f"{POOLS[0]}.shutdown", f"{POOLS[0]}.close", f"{POOLS[0]}.join", "threading.Thread.join")
+@model(f"{POOL}.shutdown", f"{POOL}.close", f"{POOL}.join", "threading.Thread.join")
 def _join(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.this))
     parallel.finish_jobs(call.m, call.this)

@@ -8,36 +8,13 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import module_names, nn
+from graphlint.analysis.libraries import nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, External, Obj, Tensor, Unknown, Value, alternatives, tensors_in
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-DTYPES = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
-OTHER_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
-
-PRUNING = (
-    "identity",
-    "random_unstructured",
-    "l1_unstructured",
-    "random_structured",
-    "ln_structured",
-    "custom_from_mask",
-    "remove",
-)
-NORMS = (
-    "weight_norm",
-    "remove_weight_norm",
-    "spectral_norm",
-    "remove_spectral_norm",
-    "parametrizations.weight_norm",
-    "parametrizations.spectral_norm",
-    "parametrizations.orthogonal",
-    "parametrize.register_parametrization",
-    "parametrize.remove_parametrizations",
-)
 
 
 def replace(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
@@ -46,7 +23,7 @@ def replace(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
         tensor.storage.replaced[place.key] = (place, m.clock)
 
 
-@model(*[f"torch.nn.Module.{name}" for name in module_names.CASTS])
+@model(*[f"torch.nn.Module.{name}" for name in operations.listed("module_casts")])
 def _cast(call: Call) -> Value:
     """`.to()`, `.half()`, `.cpu()`: the parameters get new memory when anything changes."""
     m, owner = call.m, call.owner
@@ -80,14 +57,15 @@ def _device(call: Call) -> str | None:
 
 def _dtype(call: Call) -> str | None:
     """The dtype that a cast names; None for none, or an unknown one."""
+    casts = operations.mapped("dtype_of_cast")
     last = call.name.rpartition(".")[2]
-    if last in DTYPES:
-        return DTYPES[last]
+    if last in casts:
+        return str(casts[last])
     for value in (*call.args, *call.arguments.kwargs.values()):
         if isinstance(value, External) and value.name.startswith("torch."):
             name = value.name.removeprefix("torch.")
-            if "float" in name or name in OTHER_NAMES:
-                return OTHER_NAMES.get(name, name)
+            if "float" in name or name in casts:
+                return str(casts.get(name, name))
     return None
 
 
@@ -124,7 +102,10 @@ def _set(call: Call) -> Value:
     return call.owner or NONE
 
 
-@model(*[f"torch.nn.utils.prune.{name}" for name in PRUNING], *[f"torch.nn.utils.{name}" for name in NORMS])
+@model(
+    *[f"torch.nn.utils.prune.{name}" for name in operations.listed("pruning")],
+    *[f"torch.nn.utils.{name}" for name in operations.listed("weight_norms")],
+)
 def _reparametrise(call: Call) -> Value:
     """The parameter becomes the result of a computation, or a new parameter."""
     module = call.get(0, "module")
