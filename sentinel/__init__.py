@@ -1,17 +1,19 @@
 """The runtime half of graphlint: watches CUDA graphs while they run.
 
-So far it holds the virtual CUDA device on which such programs run without a GPU. This package never imports
-libcst, and importing it never imports torch.
+`watch()` is the way in for a block of a program, `virtual_cuda()` the device on which such programs run
+without a GPU. This package never imports libcst, and importing it never imports torch.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graphlint.sentinel.session import Watch, disable, enable, watch
+
 if TYPE_CHECKING:
     from graphlint.sentinel.virtual import virtual_cuda
 
-__all__ = ["virtual_cuda"]
+__all__ = ["Watch", "disable", "enable", "virtual_cuda", "watch"]
 
 
 def __getattr__(name: str) -> Any:

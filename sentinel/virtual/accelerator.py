@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.virtual.patches import Patches
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.tensors import is_virtual
 from graphlint.sentinel.virtual.transfers import upload
 

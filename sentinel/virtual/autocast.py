@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from graphlint.sentinel.virtual.patches import Patches
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.tape import flat_tensors, map_tensors
 from graphlint.sentinel.virtual.tensors import is_virtual
 

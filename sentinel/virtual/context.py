@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import (
     accelerator,
     autocast,
@@ -26,7 +27,6 @@ from graphlint.sentinel.virtual import (
 from graphlint.sentinel.virtual.device import Device, active, device, use
 from graphlint.sentinel.virtual.dispatch import modes
 from graphlint.sentinel.virtual.errors import refuse
-from graphlint.sentinel.virtual.patches import Patches
 from graphlint.sentinel.virtual.streams import Order
 
 WITH_GPU = "GRAPHLINT_VIRTUAL_BESIDE_GPU"

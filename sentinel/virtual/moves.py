@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.calls import device_type, pin
 from graphlint.sentinel.virtual.device import device
-from graphlint.sentinel.virtual.patches import Patches
 from graphlint.sentinel.virtual.tensors import CUDA, is_pinned, is_virtual
 from graphlint.sentinel.virtual.transfers import download, upload
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import statistics
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.graphs import GraphBase, empty_cache
 from graphlint.sentinel.virtual.handles import DEVICE_TYPE, EventBase, StreamBase
-from graphlint.sentinel.virtual.patches import Patches
 from graphlint.sentinel.virtual.rng import VirtualGenerator
 from graphlint.sentinel.virtual.tensors import DEVICE_BYTES, device_memory
 

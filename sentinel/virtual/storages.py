@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.calls import device_type
 from graphlint.sentinel.virtual.device import device
-from graphlint.sentinel.virtual.patches import Patches
 from graphlint.sentinel.virtual.tensors import CUDA, device_memory
 from graphlint.sentinel.virtual.transfers import download, upload
 

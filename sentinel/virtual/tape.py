@@ -30,12 +30,12 @@ class Step:
 
 
 class Call(Step):
-    """A plain function, such as a Triton launch or a host callback."""
+    """A plain function, such as a Triton launch; `touches` is the memory that it may use."""
 
-    __slots__ = ("_function",)
+    __slots__ = ("_function", "touches")
 
-    def __init__(self, function: Callable[[], object]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[[], object], touches: Tensors = ()) -> None:
+        self._function, self.touches = function, touches
 
     def run(self) -> None:
         self._function()

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import errors
-from graphlint.sentinel.virtual.patches import Patches
-from graphlint.sentinel.virtual.tape import Call, map_tensors
+from graphlint.sentinel.virtual.tape import Call, flat_tensors, map_tensors
 from graphlint.sentinel.virtual.tensors import is_virtual, ownerless
 from graphlint.sentinel.virtual.transfers import issue
 
@@ -39,7 +39,7 @@ def _launching(plain: Any) -> Any:
     def launch(self: Any, *args: Any, **kwargs: Any) -> None:
         _check(args, kwargs)
         held, named = map_tensors(ownerless, args), map_tensors(ownerless, kwargs)
-        issue(Call(lambda: plain(self, *held, **named)))
+        issue(Call(lambda: plain(self, *held, **named), flat_tensors([held, named])))
 
     return launch
 

@@ -32,3 +32,23 @@ def late_cuda() -> Iterator[Any]:
 
     with virtual_cuda(order="late") as device:
         yield device
+
+
+@pytest.fixture
+def watched() -> Iterator[Any]:
+    """The sentinel in mode "watch" on the virtual device."""
+    _need_torch()
+    from graphlint.sentinel import watch
+
+    with watch(virtual=True) as watching:
+        yield watching
+
+
+@pytest.fixture
+def tested() -> Iterator[Any]:
+    """The sentinel in mode "test" on the virtual device."""
+    _need_torch()
+    from graphlint.sentinel import watch
+
+    with watch("test", virtual=True) as watching:
+        yield watching

@@ -17,9 +17,9 @@ def _torch() -> Any:
 
 
 def _targets() -> list[tuple[Any, str]]:
+    from graphlint.sentinel.patches import Patches
     from graphlint.sentinel.virtual import context
     from graphlint.sentinel.virtual.device import Device, use
-    from graphlint.sentinel.virtual.patches import Patches
 
     patches = Patches()
     use(Device())

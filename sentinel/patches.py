@@ -1,4 +1,4 @@
-"""Attributes that are replaced while the device is in use, and put back exactly as they were."""
+"""Attributes that are replaced for a while, and put back exactly as they were."""
 
 from __future__ import annotations
 

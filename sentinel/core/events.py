@@ -1,0 +1,110 @@
+"""What is seen of a program, told by adapters to the machine in the order in which it happened.
+
+Everything is a number: a graph is the ordinal of its capture, a *memory* the serial number of one storage
+from its allocation to its end, a stream and a thread what their runtime calls them. Addresses are only compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from graphlint.sentinel.findings import Stack
+
+Kind = Literal["attribute", "item", "parameter", "gradient", "global", "local", "argument"]
+Now = Literal["nothing", "other", "alike", "swapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A way in which the program names a tensor; `number` tells the names of one graph apart."""
+
+    number: int
+    text: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Memory from outside that a graph reads or writes.
+
+    `sure` is False where an address was found that may be a leftover; `host` is pinned memory of the host.
+    `pooled` is memory of a graph pool, which an earlier graph fills. `read` is where the first operation that
+    reads it stands, if that was seen.
+    """
+
+    memory: int
+    address: int
+    size: int
+    names: tuple[Name, ...] = ()
+    read: Stack = ()
+    sure: bool = True
+    host: bool = False
+    pooled: bool = False
+    written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Memory of the graph's own pool that the program holds when the capture ends."""
+
+    memory: int
+    address: int
+    size: int
+    names: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureEnded:
+    """A capture came to an end; `ranges` are the (start, end) of pool memory that the graph writes."""
+
+    graph: int
+    pool: int
+    stream: int
+    stack: Stack
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    ranges: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphGone:
+    """A graph was reset or collected."""
+
+    graph: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFreed:
+    """Nothing holds a storage any more."""
+
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameMoved:
+    """When a graph is about to be replayed, a name of one of its inputs no longer leads to it.
+
+    `now` says what it leads to: nothing, a tensor of another shape or type, one that the graph could have
+    read instead, or, if the tensor is the same object as before, new memory under it (`swapped`). `kept` says that
+    something else still holds the input, other than locals of running functions.
+    """
+
+    graph: int
+    memory: int
+    name: Name
+    now: Now
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A graph is about to be replayed; `site` is the number of the place."""
+
+    graph: int
+    stream: int
+    thread: int
+    site: int
+
+
+Event = CaptureEnded | GraphGone | MemoryFreed | NameMoved | Replayed

@@ -1,0 +1,99 @@
+"""Whether what a graph reads from outside is still there, and still what the program means by its names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.sentinel.core import events
+from graphlint.sentinel.core.machine import Check, Graph, State
+from graphlint.sentinel.findings import Confidence, Finding
+
+_LASTING = ("attribute", "item", "parameter", "global")
+
+
+class InputsInPlace(Check):
+    """At each replay: inputs that are freed, and names that lead somewhere else now."""
+
+    name = "inputs-in-place"
+    subscribes = (events.MemoryFreed, events.NameMoved, events.Replayed)
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._freed: set[int] = set()
+        self._moved: dict[tuple[int, int], list[events.NameMoved]] = {}
+
+    def on(self, event: events.Event) -> Iterator[Finding]:
+        if isinstance(event, events.MemoryFreed):
+            self._freed.add(event.memory)
+        elif isinstance(event, events.NameMoved):
+            self._moved.setdefault((event.graph, event.memory), []).append(event)
+        elif isinstance(event, events.Replayed):
+            yield from self._judge(self.state.graphs[event.graph])
+
+    def _judge(self, graph: Graph) -> Iterator[Finding]:
+        for memory, given in graph.inputs.items():
+            moved = self._moved.pop((graph.number, memory), [])
+            if memory in self._freed and not given.pooled:
+                yield self._freed_input(graph, given, moved)
+            elif moved:
+                yield from self._rebound(graph, given, moved)
+
+    def _freed_input(self, graph: Graph, given: events.Input, moved: list[events.NameMoved]) -> Finding:
+        elsewhere = [move for move in moved if move.now != "nothing"]
+        confidence: Confidence = "definite" if given.sure else "likely"
+        if elsewhere:
+            move = _telling(elsewhere)
+            message = f"{_now(move)}, and the memory that the graph reads is freed"
+            return self._finding(graph, given, _code(move), message, confidence)
+        what = f"`{given.names[0].text}`" if given.names else _anonymous(given)
+        message = f"nothing holds {what} any more, and the graph reads its memory"
+        return self._finding(graph, given, "CG103", message, confidence)
+
+    def _rebound(self, graph: Graph, given: events.Input, moved: list[events.NameMoved]) -> Iterator[Finding]:
+        telling = [move for move in moved if move.now in ("alike", "swapped") and _tells(move)]
+        if telling:
+            move = _telling(telling)
+            sure = move.now == "swapped" and given.sure
+            message = f"{_now(move)}, but the graph reads the memory that it had at capture"
+            yield self._finding(graph, given, _code(move), message, "definite" if sure else "likely")
+
+    def _finding(
+        self, graph: Graph, given: events.Input, code: str, message: str, confidence: Confidence
+    ) -> Finding:
+        captured = given.read or graph.stack
+        return Finding(
+            code,
+            message,
+            captured,
+            (),
+            self.state.here(),
+            self.name,
+            graph.number,
+            graph.replays,
+            "error",
+            confidence,
+        )
+
+
+def _tells(move: events.NameMoved) -> bool:
+    """Whether a name that moved says something although the input lives on."""
+    return move.now == "swapped" or move.name.kind == "parameter" or not move.kept
+
+
+def _telling(moves: list[events.NameMoved]) -> events.NameMoved:
+    return min(moves, key=lambda move: (move.name.kind not in _LASTING, len(move.name.text)))
+
+
+def _now(move: events.NameMoved) -> str:
+    if move.now == "swapped":
+        return f"`{move.name.text}` has new memory"
+    return f"`{move.name.text}` is bound to another tensor"
+
+
+def _code(move: events.NameMoved) -> str:
+    return "CG102" if move.name.kind == "parameter" else "CG101"
+
+
+def _anonymous(given: events.Input) -> str:
+    where = "pinned memory" if given.host else "a tensor"
+    return f"{where} of {given.size} bytes"

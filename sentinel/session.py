@@ -1,0 +1,122 @@
+"""`watch()`, `enable()` and `disable()`: the sentinel installed for a while, and everything put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from graphlint.sentinel.findings import Finding, Findings
+from graphlint.sentinel.patches import Patches
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.watching.observer import Observer
+
+Mode = Literal["watch", "canary", "test"]
+Order = Literal["early", "lagging", "late"]
+
+
+class Watch:
+    """What was found since it began, and what could not be looked at."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self._findings = Findings()
+        self._unseen: dict[str, int] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings, in the order of their first appearance."""
+        return self._findings.as_list()
+
+    @property
+    def unseen(self) -> list[str]:
+        """What could not be looked at and why, each with how often if more than once."""
+        return [f"{what} ({times} times)" if times > 1 else what for what, times in self._unseen.items()]
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding."""
+        self._findings.add(finding)
+
+    def miss(self, what: str) -> None:
+        """Note something that could not be looked at."""
+        self._unseen[what] = self._unseen.get(what, 0) + 1
+
+
+class _Installed:
+    """The patches, once for the process, and the watches that they serve, the innermost last."""
+
+    def __init__(self) -> None:
+        self.watches: list[Watch] = []
+        self.patches = Patches()
+        self.observer: Observer | None = None
+
+    def enter(self, watch: Watch) -> None:
+        self.watches.append(watch)
+        if self.observer is None:
+            try:
+                self._install()
+            except BaseException:
+                self.leave(watch)
+                raise
+
+    def leave(self, watch: Watch) -> None:
+        self.watches.remove(watch)
+        if not self.watches:
+            self.patches.restore()
+            self.observer = None
+
+    def _install(self) -> None:
+        from graphlint.sentinel.watching import install
+
+        self.observer = install(self.patches, self._found)
+
+    def _found(self, finding: Finding) -> None:
+        if self.watches:
+            self.watches[-1].add(finding)
+
+
+_installed = _Installed()
+
+
+@contextmanager
+def watch(
+    mode: Mode = "watch", *, virtual: bool = False, order: Order = "early", **device: Any
+) -> Iterator[Watch]:
+    """Watch the CUDA graphs that the block captures and replays.
+
+    `mode` is the price: "watch" looks at replays only, "canary" adds to the graphs what notices inputs that
+    nobody wrote, "test" looks at every eager operation. With `virtual=True` the block runs on the virtual
+    device, in the order of streams that `order` names. Blocks may be nested: the inner one collects what
+    happens in it.
+    Everything that is replaced meanwhile is put back at the end, also after an exception.
+    """
+    with ExitStack() as stack:
+        if virtual:
+            from graphlint.sentinel.virtual import virtual_cuda
+
+            stack.enter_context(virtual_cuda(order=order, **device))
+        watching = Watch(mode)
+        _installed.enter(watching)
+        stack.callback(_installed.leave, watching)
+        yield watching
+
+
+_enabled: list[tuple[ExitStack, Watch]] = []
+
+
+def enable(mode: Mode = "watch", *, virtual: bool = False, order: Order = "early") -> Watch:
+    """Begin to watch until `disable()`; what `watch()` does for programs without a block."""
+    stack = ExitStack()
+    watching = stack.enter_context(watch(mode, virtual=virtual, order=order))
+    _enabled.append((stack, watching))
+    return watching
+
+
+def disable() -> list[Finding]:
+    """End what the last `enable()` began; what was found meanwhile."""
+    if not _enabled:
+        raise RuntimeError("the sentinel is not enabled")
+    stack, watching = _enabled.pop()
+    stack.close()
+    return watching.findings

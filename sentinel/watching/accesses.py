@@ -1,0 +1,36 @@
+"""What a capture touches, by address: the common language of the driver's node list and the virtual tape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from graphlint.sentinel.findings import Stack
+
+
+@dataclass(slots=True)
+class Access:
+    """Memory that one recorded operation reads or writes; not `sure` if it only looks like an address."""
+
+    address: int
+    size: int
+    reads: bool
+    writes: bool
+    stack: Stack = ()
+    sure: bool = True
+
+
+class Recording(Protocol):
+    """How a kind of device tells what a capture recorded."""
+
+    def begin(self, graph: Any) -> None:
+        """A capture of `graph` has begun on this thread."""
+
+    def end(self, graph: Any) -> list[Access]:
+        """It is about to end; what was recorded."""
+
+    def pool_of(self, address: int) -> int | None:
+        """The graph pool that an address belongs to; 0 for everybody's memory, None for no device memory."""
+
+    def pinned(self, address: int) -> bool:
+        """Whether it is page-locked memory of the host."""

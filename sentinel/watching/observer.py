@@ -1,0 +1,122 @@
+"""Between the patched calls and the machine: which graphs there are, and what is asked before each replay."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.core import events
+from graphlint.sentinel.core.checks import CHECKS
+from graphlint.sentinel.core.machine import Machine
+from graphlint.sentinel.findings import Finding
+from graphlint.sentinel.watching import places
+from graphlint.sentinel.watching.accesses import Recording
+from graphlint.sentinel.watching.memories import Memories
+from graphlint.sentinel.watching.names import Named, moves
+from graphlint.sentinel.watching.reading import Captured, read
+
+
+class Record:
+    """One captured graph."""
+
+    __slots__ = ("captured", "names", "number", "pool")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.pool = 0
+        self.captured: Captured | None = None
+        self.names: list[Named] = []
+
+
+class Observer:
+    """Turns what adapters see into events, and hands the findings to whoever watches."""
+
+    def __init__(self, recording: Recording, found: Callable[[Finding], None]) -> None:
+        self.recording = recording
+        self.memories = Memories()
+        self.sites = places.Sites()
+        self.machine = Machine(places.here, CHECKS)
+        self._found = found
+        self._lock = threading.RLock()
+        self._records: dict[int, Record] = {}
+        self._gone: list[
+            int
+        ] = []  # numbers of graphs that were collected, perhaps in the middle of something
+
+    # Captures.
+
+    def begun(self, graph: Any) -> None:
+        """A capture has begun on this thread."""
+        with self._lock:
+            self.recording.begin(graph)
+
+    def ending(self, graph: Any) -> Captured:
+        """A capture is about to end: what is recorded can be read only now."""
+        with self._lock:
+            return read(self.recording, graph, self.memories)
+
+    def ended(self, graph: Any, captured: Captured) -> None:
+        """It has ended well."""
+        with self._lock:
+            record = Record(next(_numbers))
+            record.captured, record.names = captured, captured.names
+            self._remember(graph, record)
+            self.tell(captured.event(record.number, _stream(), graph.pool()[1], places.here()))
+
+    def lost(self, graph: Any) -> None:
+        """It has failed, or never came to its end."""
+
+    def _remember(self, graph: Any, record: Record) -> None:
+        key, gone, records = id(graph), self._gone, self._records
+
+        def collected(_: Any) -> None:
+            if records.get(key) is record:
+                del records[key]
+            gone.append(record.number)
+
+        self._records[key] = record
+        weakref.finalize(graph, collected, None).atexit = False
+
+    def dropped(self, graph: Any) -> None:
+        """The graph was reset."""
+        record = self._records.pop(id(graph), None)
+        if record is not None:
+            self.tell(events.GraphGone(record.number))
+
+    # Replays.
+
+    def replaying(self, graph: Any) -> None:
+        """A graph is about to be replayed."""
+        record = self._records.get(id(graph))
+        if record is None:
+            return
+        with self._lock:
+            self._drain()
+            for event in moves(record.number, record.names):
+                self.tell(event)
+            self.tell(events.Replayed(record.number, _stream(), threading.get_ident(), self.sites.here()))
+
+    def _drain(self) -> None:
+        freed = self.memories.freed
+        while freed:
+            self.tell(events.MemoryFreed(freed.popleft()))
+        while self._gone:
+            self.tell(events.GraphGone(self._gone.pop()))
+
+    def tell(self, event: events.Event) -> None:
+        """Hand an event to the machine, and what it finds to whoever watches."""
+        with self._lock:
+            for finding in self.machine.handle(event):
+                self._found(finding)
+
+
+_numbers = itertools.count(1)
+
+
+def _stream() -> int:
+    return int(torch.cuda.current_stream().stream_id)

@@ -1,0 +1,88 @@
+"""Where the program is: its own frames, without torch's and the sentinel's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import runpy
+import sys
+import threading
+from types import CodeType, FrameType
+
+import torch
+
+import graphlint.sentinel
+from graphlint.sentinel.findings import Place, Stack
+
+_SKIPPED = tuple(
+    os.path.dirname(str(module.__file__)) + os.sep
+    for module in (torch, graphlint.sentinel)
+    if module.__file__
+)
+_RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy"))  # they call tests
+_RUNNER_FILES = {contextlib.__file__, runpy.__file__, threading.__file__}
+_DEEPEST = 24
+
+_foreign: dict[CodeType, bool] = {}
+
+
+def is_program(code: CodeType) -> bool:
+    """Whether a frame is the program's own."""
+    known = _foreign.get(code)
+    if known is None:
+        name = code.co_filename
+        known = _foreign[code] = (
+            name.startswith((*_SKIPPED, "<frozen"))
+            or name in _RUNNER_FILES
+            or any(runner in name for runner in _RUNNERS)
+        )
+    return not known
+
+
+def frames() -> list[FrameType]:
+    """The program's frames, the innermost first. They keep locals alive: let them go at once."""
+    found: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(found) < _DEEPEST:
+        if is_program(frame.f_code):
+            found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def here() -> Stack:
+    """The program's stack."""
+    return tuple(_place(frame.f_code, frame.f_lineno) for frame in frames())
+
+
+def _place(code: CodeType, line: int) -> Place:
+    return Place(code.co_filename, line, getattr(code, "co_qualname", code.co_name))
+
+
+class Sites:
+    """Numbers for single lines, which cost less than stacks."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[CodeType, int], int] = {}
+        self._sites: list[tuple[CodeType, int]] = []
+
+    def here(self) -> int:
+        """The number of the line that the program is at."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not is_program(frame.f_code):
+            frame = frame.f_back
+        if frame is None:
+            return -1
+        key = (frame.f_code, frame.f_lineno)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._sites)
+            self._sites.append(key)
+        return number
+
+    def stack(self, number: int) -> Stack:
+        """The line of a number."""
+        if number < 0:
+            return ()
+        code, line = self._sites[number]
+        return (_place(code, line),)

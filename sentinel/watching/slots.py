@@ -1,0 +1,257 @@
+"""Where the program keeps a tensor, so that one can look again later: attributes, items, parameters, locals.
+
+The search goes forward from the frames of the capture, so that what it finds has the program's own name
+(`self.runner.inputs["ids"]`). A slot holds nothing alive: it goes through a weak reference to the nearest
+object that allows one, or looks for the frame on the stack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.core.events import Kind
+
+MISSING = object()
+_MOST = 20_000  # objects that one search looks into
+_LONGEST = 2_000  # items of one container
+_KEYS = (str, int, tuple, bool, type(None), torch.dtype)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, torch.dtype, torch.device)
+
+Root = Callable[[], Any]
+Step = tuple[str, Any]
+
+
+class Slot:
+    """One place that names a tensor."""
+
+    __slots__ = ("kind", "root", "steps", "text")
+
+    def __init__(self, text: str, kind: Kind, root: Root, steps: tuple[Step, ...]) -> None:
+        self.text, self.kind, self.root, self.steps = text, kind, root, steps
+
+    def look(self) -> Any:
+        """What is there now; MISSING where nothing is."""
+        value = self.root()
+        for step in self.steps:
+            if value is None or value is MISSING:
+                return MISSING
+            value = _follow(value, step)
+        return value
+
+
+def _follow(value: Any, step: Step) -> Any:
+    how, key = step
+    try:
+        if how == "attribute":
+            return object.__getattribute__(value, "__dict__")[key]
+        if how == "registered":
+            return object.__getattribute__(value, "__dict__")[key[0]][key[1]]
+        if how == "item":
+            return value[key]
+        if how == "cell":
+            return value.__closure__[key].cell_contents
+        return value.__self__ if how == "self" else _gradient(value)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+        return MISSING
+
+
+def _gradient(value: torch.Tensor) -> Any:
+    with torch._C.DisableTorchFunction():
+        return value.grad
+
+
+class Search:
+    """One walk over what the program can reach from its frames; each object once, the shortest way first."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._queue: deque[tuple[Any, str, Root, tuple[Step, ...]]] = deque()
+        self._found: list[tuple[torch.Tensor, Slot]] = []
+
+    def tensors(self, frames: list[FrameType]) -> list[tuple[torch.Tensor, Slot]]:
+        """Every tensor that is found, with where it is kept. A tensor that is kept twice comes twice."""
+        for frame in frames:
+            self._locals(frame)
+        for frame in frames:
+            self._globals(frame)
+        while self._queue and len(self._seen) < _MOST:
+            value, text, root, steps = self._queue.popleft()
+            for child, name, kind, step in _children(value):
+                self._meet(child, _joined(text, name, kind), kind, root, (*steps, step))
+        return self._found
+
+    def _locals(self, frame: FrameType) -> None:
+        if frame.f_code.co_name == "<module>" or not frame.f_code.co_flags & 1:
+            return
+        arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
+        for name, value in locals_of(frame).items():
+            kind: Kind = "argument" if name in arguments else "local"
+            self._meet(value, name, kind, FrameRoot(frame, name), ())
+
+    def _globals(self, frame: FrameType) -> None:
+        module = sys.modules.get(frame.f_globals.get("__name__", ""))
+        if id(frame.f_globals) in self._seen:
+            return
+        self._seen.add(id(frame.f_globals))
+        if module is not None and vars(module) is frame.f_globals:
+            root: Root = weakref.ref(module)
+            for name, value in list(frame.f_globals.items()):
+                self._meet(value, name, "global", root, (("attribute", name),))
+        else:
+            for name, value in list(frame.f_globals.items()):
+                self._meet(value, name, "global", GlobalRoot(frame, name), ())
+
+    def _meet(self, value: Any, text: str, kind: Kind, root: Root, steps: tuple[Step, ...]) -> None:
+        if isinstance(value, _PLAIN):
+            return
+        if issubclass(type(value), torch.Tensor):
+            self._found.append((value, Slot(text, kind, root, steps)))
+            if id(value) not in self._seen:
+                self._seen.add(id(value))
+                self._gradient(value, text)
+            return
+        if id(value) in self._seen or not _may_enter(value):
+            return
+        self._seen.add(id(value))
+        with contextlib.suppress(TypeError):
+            root, steps = weakref.ref(value), ()
+        self._queue.append((value, text, root, steps))
+
+    def _gradient(self, tensor: torch.Tensor, text: str) -> None:
+        with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+            gradient = tensor.grad if tensor.is_leaf and tensor.requires_grad else None
+        if gradient is not None:
+            slot = Slot(f"{text}.grad", "gradient", weakref.ref(tensor), (("gradient", None),))
+            self._found.append((gradient, slot))
+
+
+class FrameRoot:
+    """A local of a frame that is still on the stack, or of a later call of the same function."""
+
+    __slots__ = ("code", "frame", "name")
+
+    def __init__(self, frame: FrameType, name: str) -> None:
+        self.code: CodeType = frame.f_code
+        self.frame = id(frame)
+        self.name = name
+
+    def __call__(self) -> Any:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is self.code and (id(frame) == self.frame or self._is_argument()):
+                return locals_of(frame).get(self.name, MISSING)
+            frame = frame.f_back
+        return MISSING
+
+    def _is_argument(self) -> bool:
+        count = self.code.co_argcount + self.code.co_kwonlyargcount
+        return self.name in self.code.co_varnames[:count]
+
+
+class GlobalRoot:
+    """A global of a program that is no module, while it is on the stack."""
+
+    __slots__ = ("name", "namespace")
+
+    def __init__(self, frame: FrameType, name: str) -> None:
+        self.namespace = id(frame.f_globals)
+        self.name = name
+
+    def __call__(self) -> Any:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if id(frame.f_globals) == self.namespace:
+                return frame.f_globals.get(self.name, MISSING)
+            frame = frame.f_back
+        return MISSING
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """A frame's locals, without leaving the copy behind that older versions of Python keep in the frame."""
+    if frame.f_code.co_name == "<module>" or not frame.f_code.co_flags & 1:
+        return dict(frame.f_locals)
+    view = frame.f_locals
+    held = dict(view)
+    if sys.version_info < (3, 13):
+        view.clear()
+    return held
+
+
+def _may_enter(value: Any) -> bool:
+    kind = type(value)
+    if kind in (dict, list, tuple, deque, FunctionType, MethodType, functools.partial, CellType):
+        return True
+    if isinstance(value, (torch.nn.Module, dict, list, tuple)):
+        return True
+    return not (kind.__module__ or "").startswith(_CLOSED)
+
+
+_CLOSED = (
+    "torch",
+    "graphlint.sentinel",
+    "builtins",
+    "threading",
+    "logging",
+    "_pytest",
+    "pluggy",
+    "_thread",
+    "re",
+    "weakref",
+)
+
+
+def _children(value: Any) -> Iterator[tuple[Any, str, Kind, Step]]:
+    if isinstance(value, dict):
+        yield from _items(value)
+    elif isinstance(value, (list, tuple, deque)):
+        for at, child in enumerate(list(value)[:_LONGEST]):
+            yield child, str(at), "item", ("item", at)
+    elif isinstance(value, FunctionType):
+        for at, cell in enumerate(value.__closure__ or ()):
+            yield _content(cell), value.__code__.co_freevars[at], "attribute", ("cell", at)
+    elif isinstance(value, MethodType):
+        yield value.__self__, "__self__", "attribute", ("self", None)
+    else:
+        yield from _attributes(value)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _items(value: dict[Any, Any]) -> Iterator[tuple[Any, str, Kind, Step]]:
+    for key, child in list(value.items())[:_LONGEST]:
+        if isinstance(key, _KEYS):
+            yield child, repr(key), "item", ("item", key)
+
+
+def _attributes(value: Any) -> Iterator[tuple[Any, str, Kind, Step]]:
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return
+    if not isinstance(own, dict):
+        return
+    module = isinstance(value, torch.nn.Module)
+    for name, child in list(own.items()):
+        if module and name in ("_parameters", "_buffers", "_modules") and isinstance(child, dict):
+            for inner, held in list(child.items()):
+                yield held, str(inner), "parameter", ("registered", (name, inner))
+        elif isinstance(name, str):
+            yield child, name, "attribute", ("attribute", name)
+
+
+def _joined(text: str, name: str, kind: Kind) -> str:
+    return f"{text}[{name}]" if kind == "item" else f"{text}.{name}"

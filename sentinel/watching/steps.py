@@ -1,0 +1,77 @@
+"""What a capture on the virtual device records: each step as it is recorded, with the program's line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.findings import Stack
+from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.virtual import capture as captures
+from graphlint.sentinel.virtual import recording, tape, transfers
+from graphlint.sentinel.virtual.tensors import device_memory, extent, pinned_memory
+from graphlint.sentinel.watching import places
+from graphlint.sentinel.watching.accesses import Access
+
+
+class Steps:
+    """The `Recording` of the virtual device."""
+
+    def __init__(self, patches: Patches) -> None:
+        self._open: dict[Any, list[Access]] = {}
+        plain = captures.Capture.record
+        noted = self._open
+
+        def record(capture: Any, stream: Any, step: tape.Step) -> None:
+            plain(capture, stream, step)
+            into = noted.get(capture)
+            if into is not None:
+                into.extend(accesses(step, places.here()))
+
+        patches.set(captures.Capture, "record", record)
+
+    def begin(self, graph: Any) -> None:
+        self._open[graph._capture] = []
+
+    def end(self, graph: Any) -> list[Access]:
+        return self._open.pop(graph._capture, [])
+
+    def pool_of(self, address: int) -> int | None:
+        for start, (size, pool) in device_memory().allocator.segments.items():
+            if start <= address < start + size:
+                return pool
+        return None
+
+    def pinned(self, address: int) -> bool:
+        return address in pinned_memory().arena
+
+
+def accesses(step: tape.Step, stack: Stack) -> list[Access]:
+    """What one step touches."""
+    if isinstance(step, tape.Operation):
+        written = _written(step.function, step.args, step.kwargs)
+        touched = tape.flat_tensors([step.args, step.kwargs])
+        found = [_access(tensor, True, id(tensor) in written, stack) for tensor in touched]
+        return found + [_access(made, False, True, stack) for made in step.results or () if made is not None]
+    if isinstance(step, recording.Draw):
+        found = [_access(tensor, True, True, stack) for tensor in tape.flat_tensors([step._args])]
+        return found + [_access(made, False, True, stack) for made in step._results if made is not None]
+    if isinstance(step, transfers.ToHost):
+        return [_access(step._source, True, False, stack), _access(step._target, False, True, stack)]
+    if isinstance(step, tape.Call):
+        return [_access(tensor, True, True, stack) for tensor in tape.flat_tensors(list(step.touches))]
+    return []
+
+
+def _access(tensor: torch.Tensor, reads: bool, writes: bool, stack: Stack) -> Access:
+    return Access(tensor.data_ptr(), extent(tensor), reads, writes, stack)
+
+
+def _written(function: Any, args: Any, kwargs: Any) -> set[int]:
+    written: set[int] = set()
+    for at, argument in enumerate(function._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[at] if at < len(args) else kwargs.get(argument.name)
+            written.update(id(tensor) for tensor in tape.flat_tensors([value]))
+    return written

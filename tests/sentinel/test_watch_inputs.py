@@ -1,0 +1,165 @@
+"""Programs whose graphs lose an input, beside those that keep it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.sentinel.capturing import capture
+
+
+def codes(watching: Any) -> list[str]:
+    return [finding.code for finding in watching.findings]
+
+
+class Runner:
+    """Doubles what its static input holds."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.given = torch.ones(4, device="cuda")
+        self.graph, self.out = capture(self.body)
+
+    def body(self) -> Any:
+        return self.given * 2
+
+
+def test_a_static_input_is_rebound(watched: Any) -> None:
+    import torch
+
+    runner = Runner()
+    runner.graph.replay()
+    assert watched.findings == []
+    runner.given = torch.zeros(4, device="cuda")
+    runner.graph.replay()
+    (found,) = watched.findings
+    assert (found.code, found.confidence, found.graph > 0, found.replay) == ("CG101", "definite", True, 2)
+    assert "`self.given` is bound to another tensor" in found.message
+    assert found.captured[0].function.endswith("body")
+    assert found.replayed[0].function.endswith("test_a_static_input_is_rebound")
+
+
+def test_a_static_input_is_written(watched: Any) -> None:
+    import torch
+
+    runner = Runner()
+    for value in range(3):
+        runner.given.copy_(torch.full((4,), float(value)))
+        runner.graph.replay()
+        assert runner.out.tolist() == [2.0 * value] * 4
+    assert watched.findings == []
+
+
+def test_the_old_tensor_lives_on_in_a_local(watched: Any) -> None:
+    import torch
+
+    runner = Runner()
+    kept = runner.given
+    runner.given = torch.zeros(4, device="cuda")
+    runner.graph.replay()
+    assert codes(watched) == ["CG101"] and kept is not None
+
+
+def test_one_of_two_buffers_takes_its_turn(watched: Any) -> None:
+    import torch
+
+    runner = Runner()
+    both = [runner.given, torch.zeros(4, device="cuda")]
+    runner.given = both[1]
+    runner.graph.replay()
+    assert watched.findings == [] and both
+
+
+def test_a_local_of_the_function_that_captured(watched: Any) -> None:
+    import torch
+
+    def build() -> Any:
+        given = torch.ones(4, device="cuda")
+        return capture(lambda: given * 2)
+
+    graph, _ = build()
+    graph.replay()
+    (found,) = watched.findings
+    assert found.code == "CG103"
+    assert "`given`" in found.message
+
+
+def test_a_local_that_the_caller_keeps(watched: Any) -> None:
+    import torch
+
+    def build(given: Any) -> Any:
+        return capture(lambda: given * 2)
+
+    mine = torch.ones(4, device="cuda")
+    graph, _ = build(mine)
+    graph.replay()
+    assert watched.findings == []
+
+
+def test_weights_get_new_memory(watched: Any) -> None:
+    import torch
+
+    layer, given = torch.nn.Linear(4, 4).cuda(), torch.ones(2, 4, device="cuda")
+    with torch.no_grad():
+        layer(given)
+        graph, _ = capture(lambda: layer(given))
+    graph.replay()
+    layer.weight.data = torch.zeros(4, 4, device="cuda")
+    graph.replay()
+    (found,) = watched.findings
+    assert found.code == "CG102" and "`layer.weight` has new memory" in found.message
+
+
+def test_weights_are_assigned_from_a_state(watched: Any) -> None:
+    import torch
+
+    layer, given = torch.nn.Linear(4, 4).cuda(), torch.ones(2, 4, device="cuda")
+    with torch.no_grad():
+        layer(given)
+        graph, _ = capture(lambda: layer(given))
+    state = {name: value.clone() for name, value in layer.state_dict().items()}
+    layer.load_state_dict(state)
+    graph.replay()
+    assert watched.findings == []
+    layer.load_state_dict(state, assign=True)
+    graph.replay()
+    assert codes(watched) == ["CG102", "CG102"]
+
+
+def test_an_item_of_a_dict_is_replaced(watched: Any) -> None:
+    import torch
+
+    held = {"ids": torch.ones(4, device="cuda"), "mask": torch.ones(4, device="cuda")}
+    graph, _ = capture(lambda: held["ids"] * held["mask"])
+    held["mask"].zero_()
+    graph.replay()
+    assert watched.findings == []
+    held["mask"] = torch.ones(4, device="cuda")
+    graph.replay()
+    (found,) = watched.findings
+    assert found.code == "CG101" and "`held['mask']`" in found.message
+
+
+def test_pinned_memory_of_a_recorded_copy_is_dropped(watched: Any) -> None:
+    import torch
+
+    into = torch.zeros(4, device="cuda")
+
+    def build() -> Any:
+        host = torch.ones(4).pin_memory()
+        return capture(lambda: into.copy_(host, non_blocking=True))
+
+    graph, _ = build()
+    graph.replay()
+    assert codes(watched) == ["CG103"]
+
+
+def test_the_same_finding_is_counted(watched: Any) -> None:
+    import torch
+
+    runner = Runner()
+    runner.given = torch.zeros(4, device="cuda")
+    for _ in range(3):
+        runner.graph.replay()
+    (found,) = watched.findings
+    assert found.times == 3
