@@ -1,7 +1,8 @@
 """What is seen of a program, told by adapters to the machine in the order in which it happened.
 
 Everything is a number: a graph is the ordinal of its capture, a *memory* the serial number of one storage
-from its allocation to its end, a stream and a thread what their runtime calls them. Addresses are only compared.
+from its allocation to its end, a stream and a thread what their runtime calls them. Addresses are only
+compared.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class NameMoved:
     """When a graph is about to be replayed, a name of one of its inputs no longer leads to it.
 
     `now` says what it leads to: nothing, a tensor of another shape or type, one that the graph could have
-    read instead, or, if the tensor is the same object as before, new memory under it (`swapped`). `kept` says that
-    something else still holds the input, other than locals of running functions.
+    read instead, or, if the tensor is the same object as before, new memory under it (`swapped`). `kept`
+    says that something else still holds the input, other than locals of running functions.
     """
 
     graph: int

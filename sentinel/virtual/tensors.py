@@ -9,7 +9,7 @@ import torch
 
 from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.allocator import Allocator, OutOfMemory
-from graphlint.sentinel.virtual.arena import Arena, poison
+from graphlint.sentinel.virtual.arena import ALIGNMENT, Arena, poison
 from graphlint.sentinel.virtual.device import active, device
 
 DEVICE_BYTES = 32 << 30
@@ -25,7 +25,8 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self.arena = Arena(size)
-        self.allocator = Allocator(self.arena.base, self.arena.size)
+        # Nothing begins where the arena does: a storage is told from the one that lies over all of it.
+        self.allocator = Allocator(self.arena.base + ALIGNMENT, self.arena.size - ALIGNMENT)
         self.whole = torch.frombuffer(self.arena.buffer, dtype=torch.uint8).untyped_storage()
         self.low, self.high = self.arena.base, self.arena.end
         self._kinds: dict[torch.dtype, torch.Tensor] = {}
