@@ -1,10 +1,10 @@
-"""Measure on a GPU what the tables and pages had taken from documents: FOLDER/claims.jsonl and FOLDER/claims.json.
+"""Measure on a GPU what the tables and pages had taken from documents.
 
-    measure_claims.py FOLDER
+    measure_claims.py FOLDER        writes FOLDER/claims.jsonl and FOLDER/claims.json
 
-The expressions are those of `docs/measured/claims.txt`, each in a capture of its library; the programs are the
-functions of `claim_programs.py`. Every program, and every part of the expressions, runs in a process of its own:
-a failed capture may leave one unusable, and what waits for ever is killed after a while.
+The expressions are those of `docs/measured/claims.txt`, each in a capture of its library; the programs are
+functions of `claim_programs.py`. Every program, and every part of the expressions, has a process of its own:
+a failed capture may leave it unusable, and what waits for ever is killed after a while.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def in_cupy(source: str) -> dict[str, Any]:
 
 
 def cupy_names() -> dict[str, Any]:
-    import io
+    import io  # noqa: F401
 
     import cupy as cp
-    import numpy as np
+    import numpy as np  # noqa: F401
 
     stream = cp.cuda.Stream(non_blocking=True)
     old = cp.cuda.Event()
@@ -116,7 +116,7 @@ def cupy_names() -> dict[str, Any]:
 def in_driver(source: str, strict: bool) -> dict[str, Any]:
     import cupy as cp
     import numpy as np
-    from cuda.bindings import driver as drv
+    from cuda.bindings import driver as drv  # noqa: F401
     from cuda.bindings import runtime as rt
 
     a, b, host = (
