@@ -1,0 +1,56 @@
+"""Where a captured body leaves its tensors: the names, attributes and items it assigns, and gradients."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.hoststate.memory import Change
+from graphlint.sentinel.shadow.source import RETURNED, evaluated
+
+_DEEPEST = 4
+
+
+def of_targets(targets: list[str], names: dict[str, Any], module: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The tensors that the targets of a body hold, by what the program calls them."""
+    found: dict[str, torch.Tensor] = {}
+    for target in targets:
+        try:
+            value = evaluated(target, names, module)
+        except Exception:  # a name without a value, an item that is not there
+            continue
+        found |= dict(_tensors("the returned value" if target == RETURNED else target, value, 0))
+    return found
+
+
+def changed_tensors(changed: Iterable[Change], added: Iterable[tuple[str, Any]]) -> set[str]:
+    """Paths at which a capture has left a tensor that was not there."""
+    now = {change.path for change in changed if change.now.kind == "tensor"}
+    return now | {path for path, value in added if isinstance(value, torch.Tensor)}
+
+
+def gradients(ungraded: list[tuple[str, weakref.ref[torch.Tensor]]]) -> dict[str, torch.Tensor]:
+    """Gradients of the tensors that had none when the capture began."""
+    found = {}
+    for path, reference in ungraded:
+        tensor = reference()
+        if tensor is not None and tensor.grad is not None:
+            found[f"{path}.grad"] = tensor.grad
+    return found
+
+
+def _tensors(path: str, value: Any, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
+    if isinstance(value, torch.Tensor):
+        yield path, value
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for at, item in enumerate(value):
+            yield from _tensors(f"{path}[{at}]", item, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _tensors(f"{path}[{key!r}]", item, depth + 1)
+    elif depth < _DEEPEST and hasattr(value, "__dict__") and not isinstance(value, (type, torch.nn.Module)):
+        for name, item in vars(value).items():
+            yield from _tensors(f"{path}.{name}", item, depth + 1)

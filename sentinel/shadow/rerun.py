@@ -1,0 +1,99 @@
+"""One eager run of a captured body, with everything that it did undone."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.hoststate.memory import Change, Memory
+from graphlint.sentinel.hoststate.undoing import Undo
+from graphlint.sentinel.hoststate.walk import Walk
+from graphlint.sentinel.shadow.compare import snapshot
+from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
+from graphlint.sentinel.shadow.source import NotRunnable
+from graphlint.sentinel.shadow.writes import Saved, logged_writes
+
+
+@dataclass(slots=True)
+class Made:
+    """What an eager run made: outputs by name, memory by storage as (how to reach it, what it wrote)."""
+
+    outputs: dict[str, torch.Tensor] = field(default_factory=dict)
+    written: dict[int, tuple[Saved, torch.Tensor]] = field(default_factory=dict)
+    drew_on_host: bool = False
+    names: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Plan:
+    """How to run the body: a function of the names, and where to look for what it made."""
+
+    call: Callable[[dict[str, Any]], dict[str, Any]]
+    modes: Modes
+    results: Callable[[dict[str, Any]], dict[str, torch.Tensor]]
+    module: dict[str, Any] | None
+    ungraded: list[weakref.ref[torch.Tensor]] = field(default_factory=list)
+
+
+def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]]) -> Made:
+    """Run it once; `back` says which host state to set to what it was first.
+
+    Raises NotRunnable when the body raises. Nothing of the run is left: memory, host state, gradients and
+    random numbers are what they were.
+    """
+    walk = Walk(names, plan.module)
+    undo, numbers = Undo(walk), RandomNumbers(walk.generators)
+    made = Made(names={_memory(tensor): path for path, tensor in reversed(walk.tensors.items())})
+    with ExitStack() as stack:
+        log = stack.enter_context(logged_writes())
+        stack.callback(undo.put_back)
+        _set_back(back(walk))
+        _drop_gradients(plan)
+        try:
+            with plan.modes.again():
+                result = plan.call(names)
+            made.outputs = {what: snapshot(tensor) for what, tensor in plan.results(result).items()}
+        except Exception as error:
+            text = str(error).partition("\n")[0]
+            raise NotRunnable(f"its body raised {type(error).__name__} when run again: {text}") from error
+        finally:
+            made.written = {memory: (log.saved[memory], new) for memory, new in log.put_back().items()}
+            made.drew_on_host = numbers.set_back()
+    return made
+
+
+def _set_back(changes: list[Change]) -> None:
+    for change in changes:
+        try:
+            change.take_back()
+        except (LookupError, TypeError, AttributeError):
+            continue
+
+
+def _drop_gradients(plan: Plan) -> None:
+    for reference in plan.ungraded:
+        tensor = reference()
+        if tensor is not None:
+            tensor.grad = None
+
+
+def nothing(walk: Walk) -> list[Change]:
+    """Set nothing back."""
+    return []
+
+
+def changed_since(memory: Memory, only: set[str]) -> Callable[[Walk], list[Change]]:
+    """Set these places back to what they held."""
+    return lambda walk: [change for change in memory.changes(walk) if change.path in only]
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return 0
