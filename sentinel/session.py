@@ -63,17 +63,15 @@ class _Installed:
     def leave(self, watch: Watch) -> None:
         self.watches.remove(watch)
         if not self.watches:
+            if self.observer is not None:
+                self.observer.finish()
             self.patches.restore()
             self.observer = None
 
     def _install(self) -> None:
         from graphlint.sentinel.watching import install
 
-        self.observer = install(self.patches, self._found)
-
-    def _found(self, finding: Finding) -> None:
-        if self.watches:
-            self.watches[-1].add(finding)
+        self.observer = install(self.patches, self.watches)
 
 
 _installed = _Installed()

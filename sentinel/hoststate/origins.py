@@ -5,7 +5,7 @@ from __future__ import annotations
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 
 _OURS = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = tuple(
@@ -25,13 +25,3 @@ def is_program_file(name: str) -> bool:
 def is_program_code(code: CodeType) -> bool:
     """Whether a code object is of the program."""
     return is_program_file(code.co_filename)
-
-
-def program_frames(frame: FrameType | None) -> list[FrameType]:
-    """The program's own frames from `frame` outwards."""
-    found = []
-    while frame is not None:
-        if is_program_code(frame.f_code):
-            found.append(frame)
-        frame = frame.f_back
-    return found

@@ -37,8 +37,11 @@ Pair = tuple[str, torch.Tensor, torch.Tensor]
 class Eager:
     """Made before a replay; `judge` is called after it."""
 
-    def __init__(self, subject: Subject, names: dict[str, Any], made: Made, numbers: RandomNumbers) -> None:
+    def __init__(
+        self, subject: Subject, names: dict[str, Any], made: Made, numbers: RandomNumbers, replay: int
+    ) -> None:
         self._subject, self._names, self._made, self._numbers = subject, names, made, numbers
+        self._replay = replay
 
     def judge(self) -> Verdict | None:
         """Compare; None when both agree, or differ only as two eager runs do. Raises NotRunnable."""
@@ -56,7 +59,7 @@ class Eager:
             if not found:
                 return None
             why = self._causes(replayed, noise, len(found))
-        return Verdict(tuple(found), tuple(why), self._made.drew_on_host, self._subject.replays)
+        return Verdict(tuple(found), tuple(why), self._made.drew_on_host, self._replay)
 
     def _replayed(self) -> dict[Any, torch.Tensor]:
         """What the replay left, by the name of an output or the storage that was written."""

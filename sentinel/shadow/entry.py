@@ -9,9 +9,9 @@ import inspect
 from types import FrameType, ModuleType
 from typing import Any
 
-from graphlint.sentinel.hoststate.frames import locals_of
-from graphlint.sentinel.hoststate.origins import program_frames
 from graphlint.sentinel.shadow.source import NotRunnable, enclosing_contexts
+from graphlint.sentinel.watching.places import is_program
+from graphlint.sentinel.watching.slots import locals_of
 
 _HARMLESS = (
     "torch",
@@ -49,12 +49,21 @@ def statement_frame(frame: FrameType | None) -> FrameType:
 
 def refuse_foreign_contexts(frame: FrameType) -> None:
     """Raise NotRunnable if the capture stands under a context of which it cannot be told what it provides."""
-    for outer in program_frames(frame)[:_DEEPEST]:
+    for outer in _program_frames(frame):
         for expression, line in enclosing_contexts(outer):
             if not _is_harmless(expression, outer):
                 text = ast.unparse(expression)
                 text = text if len(text) <= 50 else f"{text[:47]}..."
                 raise NotRunnable(f"it was captured under `with {text}` of line {line}")
+
+
+def _program_frames(frame: FrameType | None) -> list[FrameType]:
+    found: list[FrameType] = []
+    while frame is not None and len(found) < _DEEPEST:
+        if is_program(frame.f_code):
+            found.append(frame)
+        frame = frame.f_back
+    return found
 
 
 def _is_manager(frame: FrameType | None) -> bool:

@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from graphlint.sentinel.hoststate.frames import locals_of
 from graphlint.sentinel.hoststate.walk import ATOMS
 from graphlint.sentinel.shadow.source import NotRunnable
+from graphlint.sentinel.watching.slots import locals_of
 
 Recall = Callable[[], Any]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from graphlint.sentinel.hoststate.frames import locals_of
+from graphlint.sentinel.watching.slots import locals_of
 
 _NAME = "captured_body"
 RETURNED = "<returned>"

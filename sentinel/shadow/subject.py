@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.hoststate.frames import locals_of
 from graphlint.sentinel.hoststate.memory import Change, Memory
 from graphlint.sentinel.hoststate.origins import is_program_code
 from graphlint.sentinel.hoststate.walk import Walk
@@ -19,6 +18,7 @@ from graphlint.sentinel.shadow.holding import Gone, Names, gone
 from graphlint.sentinel.shadow.rerun import Made, Plan, changed_since, run
 from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
 from graphlint.sentinel.shadow.source import RETURNED, Body, body_of
+from graphlint.sentinel.watching.slots import locals_of
 
 
 @dataclass(slots=True)
@@ -67,7 +67,6 @@ class Subject:
         site.memories.append(self._begin)
         self._outputs: dict[str, weakref.ref[torch.Tensor]] = {}
         self._hidden: set[str] = set()
-        self.replays = 0
 
     def ended(self, frame: FrameType) -> None:
         """The capture came to its end: remember which tensors hold what it made."""
@@ -79,13 +78,12 @@ class Subject:
         found = self._results(names | {RETURNED: None}, walk)
         self._outputs = {what: weakref.ref(tensor) for what, tensor in found.items()}
 
-    def before_replay(self, frame: FrameType | None) -> Eager:
+    def before_replay(self, frame: FrameType | None, replay: int) -> Eager:
         """Run the body eagerly, and undo it; raises NotRunnable."""
-        self.replays += 1
         names = self._current(frame)
         numbers = RandomNumbers([])
         back = changed_since(self._begin, self._selected())
-        return Eager(self, names, run(self._plan(), names, back), numbers)
+        return Eager(self, names, run(self._plan(), names, back), numbers, replay)
 
     def changes(self, names: dict[str, Any]) -> list[Change]:
         """What of the host state is different from the beginning of the capture."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphlint.sentinel.findings import Finding
     from graphlint.sentinel.patches import Patches
+    from graphlint.sentinel.session import Watch
     from graphlint.sentinel.watching.observer import Observer
 
 
-def install(patches: Patches, found: Callable[[Finding], None]) -> Observer:
-    """Replace what has to be replaced; `patches` knows how to undo it."""
+def install(patches: Patches, watches: list[Watch]) -> Observer:
+    """Replace what has to be replaced; `patches` knows how to undo it. The innermost watch is the last."""
+    from graphlint.sentinel.shadow.shadows import Shadows
     from graphlint.sentinel.watching import graphs
     from graphlint.sentinel.watching.observer import Observer
     from graphlint.sentinel.watching.steps import Steps
 
-    observer = Observer(Steps(patches), found)
+    observer = Observer(Steps(patches), watches)
     graphs.install(patches, observer)
+    observer.companions.append(Shadows(patches, observer))
     return observer

@@ -45,6 +45,7 @@ def _replay(plain: Any, observer: Observer) -> Any:
     def replay(self: Any) -> None:
         observer.replaying(self)
         plain(self)
+        observer.replayed(self)
 
     return replay
 

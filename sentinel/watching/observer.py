@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,9 +15,13 @@ from graphlint.sentinel.core.machine import Machine
 from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Recording
+from graphlint.sentinel.watching.companions import Companion
 from graphlint.sentinel.watching.memories import Memories
 from graphlint.sentinel.watching.names import Named, moves
 from graphlint.sentinel.watching.reading import Captured, read
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.session import Mode, Watch
 
 
 class Record:
@@ -36,12 +39,14 @@ class Record:
 class Observer:
     """Turns what adapters see into events, and hands the findings to whoever watches."""
 
-    def __init__(self, recording: Recording, found: Callable[[Finding], None]) -> None:
+    def __init__(self, recording: Recording, watches: list[Watch]) -> None:
         self.recording = recording
         self.memories = Memories()
         self.sites = places.Sites()
         self.machine = Machine(places.here, CHECKS)
-        self._found = found
+        self.watches = watches
+        self.companions: list[Companion] = []
+        self.accused: set[int] = set()  # graphs of which something was found
         self._lock = threading.RLock()
         self._records: dict[int, Record] = {}
         self._gone: list[
@@ -54,9 +59,13 @@ class Observer:
         """A capture has begun on this thread."""
         with self._lock:
             self.recording.begin(graph)
+        for companion in self.companions:
+            companion.begun(graph)
 
     def ending(self, graph: Any) -> Captured:
         """A capture is about to end: what is recorded can be read only now."""
+        for companion in self.companions:
+            companion.ending(graph)
         with self._lock:
             return read(self.recording, graph, self.memories)
 
@@ -67,9 +76,13 @@ class Observer:
             record.captured, record.names = captured, captured.names
             self._remember(graph, record)
             self.tell(captured.event(record.number, _stream(), graph.pool()[1], places.here()))
+        for companion in self.companions:
+            companion.ended(graph, record.number)
 
     def lost(self, graph: Any) -> None:
         """It has failed, or never came to its end."""
+        for companion in self.companions:
+            companion.lost(graph)
 
     def _remember(self, graph: Any, record: Record) -> None:
         key, gone, records = id(graph), self._gone, self._records
@@ -100,6 +113,15 @@ class Observer:
             for event in moves(record.number, record.names):
                 self.tell(event)
             self.tell(events.Replayed(record.number, _stream(), threading.get_ident(), self.sites.here()))
+        for companion in self.companions:
+            companion.replaying(graph, record.number)
+
+    def replayed(self, graph: Any) -> None:
+        """Its replay has been issued."""
+        record = self._records.get(id(graph))
+        if record is not None:
+            for companion in reversed(self.companions):
+                companion.replayed(graph, record.number)
 
     def _drain(self) -> None:
         freed = self.memories.freed
@@ -112,7 +134,28 @@ class Observer:
         """Hand an event to the machine, and what it finds to whoever watches."""
         with self._lock:
             for finding in self.machine.handle(event):
-                self._found(finding)
+                self.report(finding)
+
+    def report(self, finding: Finding) -> None:
+        """Hand a finding to whoever watches."""
+        self.accused.add(finding.graph)
+        if self.watches:
+            self.watches[-1].add(finding)
+
+    def miss(self, what: str) -> None:
+        """Note something that could not be looked at."""
+        if self.watches:
+            self.watches[-1].miss(what)
+
+    def finish(self) -> None:
+        """Nobody watches any more."""
+        for companion in self.companions:
+            companion.finish()
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of the innermost watch."""
+        return self.watches[-1].mode if self.watches else "watch"
 
 
 _numbers = itertools.count(1)

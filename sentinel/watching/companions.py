@@ -1,0 +1,51 @@
+"""Checks that look at torch themselves, beside the machine of plain events: the shadow, the canary."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_local = threading.local()
+
+
+class Companion:
+    """Is told what happens to graphs. A number is the ordinal of a capture; a replay has a before and an after."""
+
+    def begun(self, graph: Any) -> None:
+        """A capture has begun on this thread."""
+
+    def ending(self, graph: Any) -> None:
+        """It is about to end; what is issued now is still recorded."""
+
+    def ended(self, graph: Any, number: int) -> None:
+        """It has ended well."""
+
+    def lost(self, graph: Any) -> None:
+        """It has failed."""
+
+    def replaying(self, graph: Any, number: int) -> None:
+        """A graph is about to be replayed."""
+
+    def replayed(self, graph: Any, number: int) -> None:
+        """Its replay has been issued."""
+
+    def finish(self) -> None:
+        """Nobody watches any more."""
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """What this thread does in the block is the sentinel's own, not the program's."""
+    before = is_aside()
+    _local.aside = True
+    try:
+        yield
+    finally:
+        _local.aside = before
+
+
+def is_aside() -> bool:
+    """Whether this thread is at work for the sentinel."""
+    return getattr(_local, "aside", False)
