@@ -168,19 +168,22 @@ def _same(first: Any, second: Any) -> bool:
     """Equal to the bit; memory that nobody wrote holds poison here, which is NaN."""
     import torch
 
-    if first.shape != second.shape or first.is_complex():
-        return bool(first.shape == second.shape and torch.equal(first, second))
-    return bool(torch.allclose(first.double(), second.double(), rtol=0, atol=0, equal_nan=True))
+    if first.shape != second.shape:
+        return False
+    return bool(torch.allclose(_wide(first), _wide(second), rtol=0, atol=0, equal_nan=True))
+
+
+def _wide(part: Any) -> Any:
+    import torch
+
+    return torch.view_as_real(part.to(torch.complex128)) if part.is_complex() else part.double()
 
 
 _MORE_DATA = {"img", "vol", "z", "grid"}
 
 
 def _sum(part: Any) -> float:
-    import torch
-
-    real = torch.view_as_real(part) if part.is_complex() else part
-    return float(real.double().nan_to_num(7.0, 8.0, 9.0).abs().sum())
+    return float(_wide(part).nan_to_num(7.0, 8.0, 9.0).abs().sum())
 
 
 def _new_data(names: dict[str, Any]) -> None:
@@ -214,12 +217,8 @@ def _compare(after: list[Any], code: Any, names: dict[str, Any]) -> str:
 def _close(a: Any, b: Any) -> bool:
     import torch
 
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    return (
-        bool(torch.allclose(a.double(), b.double(), equal_nan=True))
-        if not a.is_complex()
-        else torch.allclose(a, b)
+    return bool(
+        a.shape == b.shape and a.dtype == b.dtype and torch.allclose(_wide(a), _wide(b), equal_nan=True)
     )
 
 

@@ -26,7 +26,7 @@ from graphlint.sentinel.virtual import (
 )
 from graphlint.sentinel.virtual.device import Device, active, device, use
 from graphlint.sentinel.virtual.dispatch import modes
-from graphlint.sentinel.virtual.errors import refuse
+from graphlint.sentinel.virtual.instances import graphs_without_cpp
 from graphlint.sentinel.virtual.streams import Order
 
 WITH_GPU = "GRAPHLINT_VIRTUAL_BESIDE_GPU"
@@ -49,14 +49,12 @@ def virtual_cuda(
         yield device()
         return
     _refuse_beside_gpu(beside_gpu)
-    if torch.version.cuda is not None:
-        refuse("a build of torch for CUDA: install the one for the CPU")
     patches = Patches()
     new = Device(order, poisons=poison)
     use(new)
     try:
         install(patches)
-        with _default_device_put_back(), _uncompiled(), modes():
+        with graphs_without_cpp(), _default_device_put_back(), _uncompiled(), modes():
             yield new
         for stream in list(new.streams.values()):
             stream.finish()

@@ -9,6 +9,7 @@ from typing import Any
 from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.capture import Capture, in_issue_order, in_late_order
 from graphlint.sentinel.virtual.device import device
+from graphlint.sentinel.virtual.instances import bare_graph
 from graphlint.sentinel.virtual.rng import Philox, VirtualGenerator
 from graphlint.sentinel.virtual.tape import Step
 from graphlint.sentinel.virtual.tensors import device_memory
@@ -41,9 +42,10 @@ class GraphBase:
     _generators: list[VirtualGenerator]
     _pool: int | None
     _keep: bool
+    _instantiated: bool
 
     def __new__(cls, keep_graph: bool = False) -> Any:
-        graph = object.__new__(cls)
+        graph = bare_graph(cls)
         graph._keep, graph._capture, graph._steps, graph._draws, graph._generators = (
             keep_graph,
             None,
@@ -73,7 +75,12 @@ class GraphBase:
             generator.philox.capture = capture
 
     def capture_end(self) -> None:
-        """Close it and keep what was recorded."""
+        """Close it, keep what was recorded, make it ready to run unless it was asked not to."""
+        self.capture_end_pre()
+        self._instantiated = not self._keep
+
+    def capture_end_pre(self) -> None:
+        """The first half of that: torch 2.14 and newer let hooks run between the two."""
         capture = self._capture
         if capture is None:
             raise RuntimeError("capture_end was called without a capture underway on this CUDAGraph")
@@ -85,9 +92,15 @@ class GraphBase:
         order = in_late_order(capture.tape, capture.origin.number) if device().order == "late" else None
         self._steps = order if order is not None else in_issue_order(capture.tape)
         self._draws = capture.draws
-        self._instantiated = not self._keep
         if not self._steps:
             warnings.warn(errors.EMPTY_GRAPH, stacklevel=3)
+
+    def capture_end_post(self) -> None:
+        """Nothing is kept that could be dropped now."""
+
+    @property
+    def _has_graph_exec(self) -> bool:
+        return self._instantiated
 
     def instantiate(self) -> None:
         """Make it ready to run."""
@@ -121,6 +134,10 @@ class GraphBase:
         if self._pool is None:
             raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
         return (0, self._pool)
+
+    def pools(self) -> list[tuple[int, int]]:
+        """The tokens of all its pools."""
+        return [self.pool()]
 
     def enable_debug_mode(self) -> None:
         """Nothing more is kept for a dump than there is anyway."""

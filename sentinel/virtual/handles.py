@@ -1,41 +1,55 @@
-"""The primitives under `torch.cuda.Stream` and `torch.cuda.Event`; the classes themselves are torch's own."""
+"""What `torch.cuda.Stream` and `torch.cuda.Event` do on the device; the classes are torch's own."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from graphlint.sentinel.virtual import errors, streams
 from graphlint.sentinel.virtual.device import device
+from graphlint.sentinel.virtual.instances import bare
 from graphlint.sentinel.virtual.tensors import CUDA
 
 DEVICE_TYPE = 1  # what c10 calls CUDA
 
 
 class StreamBase:
-    """What torch's extension module calls `_CudaStreamBase`."""
+    """The methods of `torch.cuda.Stream` that reach for its extension module; waiting is torch's own code."""
 
-    stream_id: int
-    device_index: int
-    device_type: int
-    device: Any
+    _number: int
 
     def __new__(
         cls,
         device: Any = None,
         priority: int = 0,
+        *,
         stream_id: int | None = None,
-        device_index: int = 0,
-        device_type: int = DEVICE_TYPE,
         stream_ptr: int | None = None,
         **_: Any,
     ) -> Any:
-        stream = object.__new__(cls)
-        stream.stream_id = _number(priority, stream_id, stream_ptr)
-        stream.device_index, stream.device_type, stream.device = 0, DEVICE_TYPE, CUDA
+        stream = bare(cls)
+        stream._number = _number(priority, stream_id, stream_ptr)
         return stream
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
+
+    @property
+    def stream_id(self) -> int:
+        return self._number
+
+    @property
+    def device_index(self) -> int:
+        return 0
+
+    @property
+    def device_type(self) -> int:
+        return DEVICE_TYPE
+
+    @property
+    def device(self) -> Any:
+        return CUDA
 
     @property
     def cuda_stream(self) -> int:
@@ -57,9 +71,11 @@ class StreamBase:
         device().unsafe()
         return not stream.busy
 
-    def is_capturing(self) -> bool:
-        """Whether it is part of a capture."""
-        return _state(self).capture is not None
+    if hasattr(torch.Stream, "is_capturing"):  # torch 2.12 and newer
+
+        def is_capturing(self) -> bool:
+            """Whether it is part of a capture."""
+            return _state(self).capture is not None
 
     def synchronize(self) -> None:
         """Wait for all its work."""
@@ -73,10 +89,9 @@ class StreamBase:
 
 
 class EventBase:
-    """What torch's extension module calls `_CudaEventBase`."""
+    """The methods of `torch.cuda.Event`."""
 
     _event: streams.Event
-    device: Any
 
     def __new__(
         cls,
@@ -85,23 +100,30 @@ class EventBase:
         interprocess: bool = False,
         external: bool = False,
     ) -> Any:
-        event = object.__new__(cls)
+        event = bare(cls)
         event._event = streams.Event(enable_timing, external)
-        event.device = CUDA
         return event
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: Any) -> Any:
+        errors.refuse("events shared between processes")
+
+    @property
+    def device(self) -> Any:
+        return CUDA
+
     @property
     def cuda_event(self) -> int:
         return id(self._event) if self._event.recorded else 0
 
-    def record(self, stream: Any) -> None:
+    def record(self, stream: Any = None) -> None:
         """Mark a place in a stream."""
         self._event.record(_state(stream))
 
-    def wait(self, stream: Any) -> None:
+    def wait(self, stream: Any = None) -> None:
         """Order whatever a stream is given next after the mark."""
         device().wait(_state(stream), self._event)
 
@@ -155,6 +177,8 @@ def _number(priority: int, stream_id: int | None, stream_ptr: int | None) -> int
 
 
 def _state(handle: Any) -> streams.Stream:
+    if handle is None:
+        return device().current
     if not hasattr(handle, "stream_id"):
         raise TypeError(f"expected a torch.cuda.Stream, got {type(handle).__name__}")
     return device().stream(handle.stream_id)

@@ -52,8 +52,8 @@ def install(patches: Patches) -> None:
     for name, function in _FUNCTIONS.items():
         patches.set(torch._C, name, function)
     _fill(patches, torch._C._CUDAGraph, GraphBase)
-    _fill(patches, torch._C._CudaStreamBase, StreamBase)
-    _fill(patches, torch._C._CudaEventBase, EventBase)
+    _fill(patches, torch.cuda.Stream, StreamBase)
+    _fill(patches, torch.cuda.Event, EventBase)
     cuda = torch.cuda
     patches.set(cuda.graphs, "_cuda_isCurrentStreamCapturing", _is_capturing)
     patches.set(cuda.graphs, "_graph_pool_handle", _pool_handle)

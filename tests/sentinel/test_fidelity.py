@@ -25,8 +25,8 @@ def _fidelity() -> ModuleType:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_agreements_only_grow(part: int) -> None:
-    if pytest.importorskip("torch").version.cuda is not None:
-        pytest.skip("the virtual device needs torch for the CPU")
+    if pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("there is a GPU on this machine")
     pytest.importorskip("numpy")
     fidelity = _fidelity()
     listed = json.loads((ROOT / "docs/measured/virtual/disagreements.json").read_text(encoding="utf-8"))
