@@ -210,7 +210,8 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     ignored.note_touched(m, *given)
     if m.captures:
-        tensor_ops.note_use(m, given, place)
+        with streams.not_followed(m):
+            tensor_ops.note_use(m, given, place)
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
     step = library.compiled.unknown_step(m, place)
     if step is not None:

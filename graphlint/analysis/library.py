@@ -154,7 +154,8 @@ def _unmodelled(call: Call) -> Value:
         if given and not tensor_ops.any_tensor(value):
             tensor_ops.host_use(call.m, call.node, value, "argument", call.frame)
     if given and (root == "torch" or root not in operations.listed("host_libraries")):
-        tensor_ops.note_use(call.m, given, call.place)
+        with streams.not_followed(call.m):
+            tensor_ops.note_use(call.m, given, call.place)
         return tensor_ops.opaque_result(call.m, call.place)
     change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
     if call.name.rpartition(".")[2][:1].isupper():

@@ -28,7 +28,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.roles import closes, is_recapture, methods_of, roles_of
-from graphlint.analysis.roots import Root, text_of
+from graphlint.analysis.roots import Root, is_run_by_script, text_of
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -54,7 +54,7 @@ def run(m: Machine, root: Root) -> None:
     m.frames.append(frame)
     m.goal, m.goals = root.node, root.goals
     try:
-        m.script = isinstance(root.node, ast.Module)
+        m.script = isinstance(root.node, ast.Module) or is_run_by_script(root)
         if isinstance(root.node, ast.Module):
             statements.execute(m, root.node.body, frame)
         elif isinstance(root.node, ast.ClassDef):

@@ -235,6 +235,19 @@ def _body_holds(module: ModuleFile) -> bool:
     return any(text.captures or text.replays for text in plain)
 
 
+def is_run_by_script(root: Root) -> bool:
+    """Whether the body of the file calls this function, as scripts do, and nothing else there names it."""
+    calls = [
+        statement
+        for statement in root.module.tree.body
+        for each in (statement.body if isinstance(statement, ast.If) else [statement])
+        if isinstance(each, (ast.Expr, ast.Assign)) and isinstance(each.value, ast.Call)
+        if isinstance(each.value.func, ast.Name) and each.value.func.id == root.qualname
+    ]
+    naming = [s for s in root.module.tree.body if root.qualname in text_of(s).names]
+    return len(calls) == 1 and len(naming) == 1
+
+
 def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str]) -> set[str]:
     """The names of definitions in `start`, and of those that use one of them."""
     involved = set(start)

@@ -5,7 +5,8 @@ Streams are told apart by where the program makes them. One that arrives as an a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import OutsideWait, StreamEscaped, StreamUnjoined
@@ -54,6 +55,25 @@ def on_work(m: Machine, place: Place | None) -> None:
         where = m.entered.get(stream.serial, place)
         capture.escaped[stream.serial] = where
         m.emit(StreamEscaped(place=where, stream=stream))
+
+
+@contextmanager
+def on(m: Machine, stream: Obj | None) -> Iterator[None]:
+    """Work is issued to this stream, where it is known, instead of the current one."""
+    if stream is None or not m.streams:
+        yield
+        return
+    current, m.streams[-1] = m.streams[-1], stream
+    try:
+        yield
+    finally:
+        m.streams[-1] = current
+
+
+def not_followed(m: Machine) -> AbstractContextManager[None]:
+    """Code that is not followed issues its work to the stream that captures, as far as anybody knows."""
+    capture = m.capture
+    return on(m, capture.stream if capture is not None and capture.kind == "begin_capture" else None)
 
 
 def order(m: Machine, place: Place, later: Obj, earlier: Obj, *, recorded: bool = True) -> None:

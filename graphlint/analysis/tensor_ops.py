@@ -146,7 +146,8 @@ def opaque_result(m: Machine, place: Place) -> Value:
     if not m.captures:
         return Unknown("result of a call that could not be followed", typed="tensor")
     m.captures[-1].work += 1
-    made = m.tensor(None, place)
+    with streams.not_followed(m):
+        made = m.tensor(None, place)
     made.storage.owner = "opaque"
     return made
 
@@ -167,7 +168,8 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
             capture.storages.setdefault(tensor.storage, place)
         elif tensor.storage.owner != "opaque":
             capture.facts.setdefault("own-reads", set()).add(tensor.storage)
-    streams.on_work(m, place)
+    if tensors:
+        streams.on_work(m, place)
 
 
 def effect(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import captures, tensor_ops
+from graphlint.analysis import captures, streams, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
@@ -26,13 +26,23 @@ from graphlint.rules import operations
 @model("torch.cuda.Stream.begin_capture")
 def _begin_capture(call: Call) -> Value:
     """`stream.begin_capture()` records what is issued to the stream; the current stream stays what it is."""
-    current = streams_events.current_stream(call) if call.m.streams or call.m.script else call.this
+    current = current_beside(call, call.this)
     graph = new_graph(call.place)
     mode = capture_mode(call.get(0, "mode"), "relaxed")
     captures.start(call.m, "begin_capture", call.place, graph, stream=call.this, mode=mode)
     call.m.captures[-1].facts["raw"] = True
     call.m.streams[-1] = current
     return NONE
+
+
+def current_beside(call: Call, stream: Obj) -> Obj:
+    """The stream that is current while a call captures on `stream`.
+
+    Where the program does not say, it is taken to be `stream`, unless this is a script or the stream is new.
+    """
+    made = stream.site
+    new = stream.label == "own" and made is not None and made.function == call.place.function
+    return streams_events.current_stream(call) if call.m.streams or call.m.script or new else stream
 
 
 def capture_mode(value: Value | None, default: str) -> str:
@@ -116,7 +126,10 @@ def _run_kernel(call: Call) -> Value:
     """A launch: its numbers are recorded; an elementwise kernel makes a new array."""
     values = call.arguments.all()
     given = [tensor for value in values for tensor in tensors_in(value, 2)]
-    tensor_ops.note_use(call.m, given, call.place)
+    stream = streams_events.stream_of(call, call.arguments.kwargs.get("stream"))
+    current = streams_events.current_stream(call) if stream is None else stream
+    with streams.on(call.m, current):
+        tensor_ops.note_use(call.m, given, call.place)
     call.m.emit(Called(place=call.place, what="launch", target=NONE, arguments=values))
     for value in values:
         if not isinstance(value, External):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from graphlint.analysis import captures
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
-from graphlint.analysis.libraries.cupy import capture_mode
+from graphlint.analysis.libraries.cupy import capture_mode, current_beside
 from graphlint.analysis.libraries.registry import Call, Model, model
 from graphlint.analysis.values import (
     NONE,
@@ -81,8 +81,10 @@ def _begin(call: Call) -> Value:
     graph = given if isinstance(given, Obj) and captures.is_graph(given) else new_graph(call.place)
     mode = capture_mode(call.args[-1] if len(call.args) > 1 else None, "global")
     stream = stream_of(call, call.get(0, "stream"))
+    current = current_beside(call, stream)
     captures.start(call.m, "begin_capture", call.place, graph, stream=stream, mode=mode)
     call.m.captures[-1].facts["raw"] = True
+    call.m.streams[-1] = current
     return NONE
 
 
