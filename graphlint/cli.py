@@ -12,7 +12,7 @@ from graphlint import __version__
 from graphlint.commands.options import Trouble
 from graphlint.start import VERSION
 
-COMMANDS = ("check", "clean", "explain", "regions", "rules")
+COMMANDS = ("check", "clean", "explain", "regions", "rules", "run")
 
 
 class Commands(click.Group):

@@ -24,7 +24,8 @@ else:
     import tomli as tomllib
 
 LISTS = ("select", "ignore", "exclude", "captured", "guards")
-KEYS = (*LISTS, "per-file-ignores", "profiles", "profile")
+# The table `sentinel` is read by the runtime half.
+KEYS = (*LISTS, "per-file-ignores", "profiles", "profile", "sentinel")
 _CAPTURED = re.compile(r"[^\s:]+:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _GUARD = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -101,15 +102,24 @@ def load_config(paths: Sequence[Path], file: Path | None = None, *, isolated: bo
     if isolated:
         return Config(root=project_root(start))
     if file is not None:
-        table = read_table(file)
-        if table is None:
+        stated = read_table(file)
+        if stated is None:
             raise ConfigError(f"{file}: has no [tool.graphlint] table")
-        return config_from(table, file)
+        return config_from(stated, file)
+    nearest, table = nearest_table(start)
+    return config_from(table, nearest) if nearest is not None else Config(root=project_root(start))
+
+
+def nearest_table(start: Path) -> tuple[Path | None, Mapping[str, object]]:
+    """Return the nearest pyproject.toml from a folder upwards that has a `[tool.graphlint]` table, and it.
+
+    Raises ConfigError.
+    """
     for candidate in (folder / "pyproject.toml" for folder in (start, *start.parents)):
         table = read_table(candidate) if os.path.isfile(candidate) else None
         if table is not None:
-            return config_from(table, candidate)
-    return Config(root=project_root(start))
+            return candidate, table
+    return None, {}
 
 
 def project_root(start: Path) -> Path:

@@ -42,10 +42,33 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the sentinel saw while the program ran: three stacks, innermost first, and how often.
+
+    `graph` counts the captures of the process from 1, `replay` the replays of that graph, 0 for none.
+    """
+
+    captured: tuple[Hop, ...]
+    touched: tuple[Hop, ...]
+    replayed: tuple[Hop, ...]
+    check: str
+    graph: int
+    replay: int
+    times: int
+
+    @property
+    def stacks(self) -> tuple[tuple[str, tuple[Hop, ...]], ...]:
+        """The stacks that are not empty, each with what happened there."""
+        named = (("captured", self.captured), ("touched", self.touched), ("replayed", self.replayed))
+        return tuple((what, stack) for what, stack in named if stack)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A hazard at a place, with the chain region -> call -> ... -> hazard that makes it one.
 
-    `path` is as shown to the user: relative to the working folder, with forward slashes.
+    `path` is as shown to the user: relative to the working folder, with forward slashes. A finding of the
+    sentinel has `evidence`, and as its chain the innermost places of its stacks.
     """
 
     path: str
@@ -58,6 +81,7 @@ class Finding:
     message: str
     chain: tuple[Hop, ...] = field(default=())
     help: str = ""
+    evidence: Evidence | None = None
 
     @property
     def sort_key(self) -> tuple[str, Span, str, str]:

@@ -48,7 +48,8 @@ def problems_in(packed: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _finding(row: list[Any]) -> Finding:
-    path, span, code, name, hazard, level, confidence, message, chain, help_ = row
+    # The last is the evidence, which only findings of the sentinel have: they are never packed.
+    path, span, code, name, hazard, level, confidence, message, chain, help_, _ = row
     hops = tuple(Hop(*hop) for hop in chain)
     return Finding(
         path, Span(*span), code, name, hazard, Level(level), Confidence(confidence), message, hops, help_

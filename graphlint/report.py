@@ -26,6 +26,16 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """How much of a running program the sentinel saw; `unseen` says what it could not look at, and why."""
+
+    mode: str
+    graphs: int
+    replays: int
+    unseen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """Everything that a run found out: all findings that no comment accepts, sorted, and all trouble.
 
@@ -42,7 +52,10 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a format prints: the findings to show, and how many more are hidden or in the baseline."""
+    """What a format prints: the findings to show, and how many more are hidden or in the baseline.
+
+    `watched` is there when the findings are the sentinel's: then they come from a run, not from reading.
+    """
 
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...]
@@ -50,6 +63,7 @@ class Report:
     sources: Sources
     hidden: int = 0
     accepted: int = 0
+    watched: Watched | None = None
 
     @property
     def exit_code(self) -> int:

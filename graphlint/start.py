@@ -29,9 +29,14 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(VERSION)
         return
+    _fill_closed_streams()
+    if sys.argv[1:2] == ["run"]:
+        from graphlint.commands.run import main as run
+
+        # A program is at work here: it keeps its garbage collection, and the interpreter ends as it always does.
+        sys.exit(run(sys.argv[2:]))
     from graphlint.cli import cli
 
-    _fill_closed_streams()
     gc.set_threshold(GARBAGE_THRESHOLD)
     try:
         cli(prog_name="graphlint")

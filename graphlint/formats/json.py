@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from graphlint.finding import Finding, Hop
+from graphlint.finding import Evidence, Finding, Hop
 from graphlint.formats.style import Style
 from graphlint.report import Report
 
@@ -15,16 +15,19 @@ VERSION = 1
 
 def render(report: Report, style: Style) -> Iterator[str]:
     """Yield the document; lines and columns count from 1, in characters."""
-    document = {
+    document: dict[str, object] = {
         "version": VERSION,
         "incomplete": bool(report.problems),
         "findings": [_finding(finding) for finding in report.findings],
         "summary": asdict(report.summary),
     }
+    if report.watched is not None:
+        document["watched"] = {**asdict(report.watched), "unseen": list(report.watched.unseen)}
     yield json.dumps(document, indent=2) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, object]:
+    evidence = {"evidence": _evidence(finding.evidence)} if finding.evidence is not None else {}
     return {
         "path": finding.path,
         "line": finding.span.line,
@@ -39,6 +42,20 @@ def _finding(finding: Finding) -> dict[str, object]:
         "message": finding.message,
         "help": finding.help,
         "chain": [hop_document(hop) for hop in finding.chain],
+        **evidence,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, object]:
+    """Three stacks, the empty ones included, and where and how often it was seen."""
+    return {
+        "captured": [hop_document(hop) for hop in evidence.captured],
+        "touched": [hop_document(hop) for hop in evidence.touched],
+        "replayed": [hop_document(hop) for hop in evidence.replayed],
+        "check": evidence.check,
+        "graph": evidence.graph,
+        "replay": evidence.replay,
+        "times": evidence.times,
     }
 
 

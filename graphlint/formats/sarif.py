@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from graphlint import __version__
-from graphlint.finding import Finding, Hop
+from graphlint.finding import Evidence, Finding, Hop
 from graphlint.formats.fingerprints import fingerprints
 from graphlint.formats.page import render as rendered_page
 from graphlint.formats.style import Style
@@ -35,7 +35,7 @@ def render(report: Report, style: Style) -> Iterator[str]:
         "invocations": [
             {
                 "executionSuccessful": not report.problems,
-                "toolExecutionNotifications": [_notification(problem) for problem in report.problems],
+                "toolExecutionNotifications": [*map(_notification, report.problems), *_unseen(report)],
             }
         ],
         "results": list(_results(report, codes)),
@@ -77,7 +77,22 @@ def _results(report: Report, codes: list[str]) -> Iterator[Data]:
         }
         if finding.chain:
             result["codeFlows"] = [{"threadFlows": [{"locations": [*map(_step, finding.chain)]}]}]
+        if finding.evidence is not None:
+            result |= _evidence(finding, finding.evidence)
         yield result
+
+
+def _evidence(finding: Finding, evidence: Evidence) -> Data:
+    """The stacks of a finding of the sentinel, and how often it was seen."""
+    seen = {"check": evidence.check, "graph": evidence.graph, "replay": evidence.replay}
+    return {
+        "stacks": [
+            {"message": {"text": what}, "frames": [_step(hop) for hop in stack]}
+            for what, stack in evidence.stacks
+        ],
+        "occurrenceCount": evidence.times,
+        "properties": {"confidence": finding.confidence.value, "hazard": finding.hazard, **seen},
+    }
 
 
 def _message(finding: Finding) -> str:
@@ -107,6 +122,11 @@ def _artifact(path: str) -> Data:
     if Path(path).is_absolute():
         return {"uri": "file://" + quote(path, errors="surrogateescape")}
     return {"uri": quote(path, errors="surrogateescape"), "uriBaseId": ROOT}
+
+
+def _unseen(report: Report) -> Iterator[Data]:
+    for reason in report.watched.unseen if report.watched is not None else ():
+        yield {"level": "note", "message": {"text": f"not seen: {reason}"}}
 
 
 def _notification(problem: Problem) -> Data:

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from graphlint.finding import Confidence, Finding, Level, Span
+from graphlint.finding import Confidence, Evidence, Finding, Hop, Level, Span
 from graphlint.formats.style import Style, count, printable, width
-from graphlint.report import Report
+from graphlint.report import Report, Watched
+from graphlint.sources import Sources
 
 COLORS = {Level.ERROR: "bold red", Level.WARNING: "bold yellow", Level.NOTE: "bold cyan"}
 _MAX_LINES = 4
 _MAX_COLUMNS = 140
 _LEAD = 40
+_MAX_FRAMES = 4
+_MAX_CODE = 60
+_MAX_UNSEEN = 3
 
 
 def render(report: Report, style: Style) -> Iterator[str]:
     """Yield a block for each finding and, unless quiet, one line that sums up."""
     for finding in report.findings:
-        lines = [_header(finding, style), *_excerpt(finding, report.sources.lines(finding.path), style)]
-        yield "\n".join([*lines, *_chain(finding, style), *_way_on(finding, style), "", ""])
+        yield "\n".join([*lines_of(finding, report.sources, style), "", ""])
     if not style.quiet:
         yield "".join(f"{line}\n" for line in _closing(report))
+
+
+def lines_of(finding: Finding, sources: Sources, style: Style) -> Iterator[str]:
+    """Yield the lines that tell of one finding, without their ends."""
+    yield _header(finding, style)
+    yield from _excerpt(finding, sources.lines(finding.path), style)
+    if finding.evidence is None:
+        yield from _chain(finding, style)
+    else:
+        yield from _stacks(finding.evidence, sources, style)
+        yield _seen(finding.evidence)
+    yield from _way_on(finding, style)
 
 
 def _header(finding: Finding, style: Style) -> str:
@@ -77,6 +92,37 @@ def _chain(finding: Finding, style: Style) -> Iterator[str]:
         yield f"    {place}{' ' * (column - width(place))}  {style.paint(printable(hop.function), 'bold')}"
 
 
+def _stacks(evidence: Evidence, sources: Sources, style: Style) -> Iterator[str]:
+    """The stacks one below the other, innermost first, each frame with its source line."""
+    rows = [row for what, stack in evidence.stacks for row in _frames(what, stack, sources)]
+    widths = [max((width(row[column]) for row in rows), default=0) for column in range(3)]
+    for what, place, function, code in rows:
+        padded = [
+            text + " " * (wide - width(text)) for text, wide in zip((what, place, function), widths)
+        ]
+        yield f"    {padded[0]}  {padded[1]}  {style.paint(padded[2], 'bold')}  {code}".rstrip()
+
+
+def _frames(what: str, stack: Sequence[Hop], sources: Sources) -> Iterator[tuple[str, str, str, str]]:
+    for number, hop in enumerate(stack[:_MAX_FRAMES]):
+        lines = sources.lines(hop.path)
+        code = lines[hop.line - 1].strip() if hop.line <= len(lines) else ""
+        if len(code) > _MAX_CODE:
+            code = code[: _MAX_CODE - 1] + "…"
+        place = printable(f"{hop.path}:{hop.line}")
+        yield ("" if number else what), place, printable(hop.function), printable(code)
+    if len(stack) > _MAX_FRAMES:
+        yield "", f"… {count(len(stack) - _MAX_FRAMES, 'more frame')}", "", ""
+
+
+def _seen(evidence: Evidence) -> str:
+    where = f"graph {evidence.graph}"
+    if evidence.replay:
+        where = f"replay {evidence.replay} of {where}"
+    often = "seen" if evidence.times == 1 else f"seen {evidence.times:,} times, first"
+    return f"  {often} at {where} (check: {evidence.check})"
+
+
 def _way_on(finding: Finding, style: Style) -> Iterator[str]:
     if finding.help:
         yield f"  {style.paint('help:', 'bold')} {printable(finding.help)}"
@@ -84,6 +130,9 @@ def _way_on(finding: Finding, style: Style) -> Iterator[str]:
 
 
 def _closing(report: Report) -> Iterator[str]:
+    if report.watched is not None:
+        yield from _watched(report, report.watched)
+        return
     summary = report.summary
     looked_at = (
         f"{count(summary.files, 'file')}, {count(summary.regions, 'capture region')}, "
@@ -99,6 +148,16 @@ def _closing(report: Report) -> Iterator[str]:
         yield "For the unresolved calls: graphlint regions"
     if report.problems:
         yield f"Incomplete: {count(len(report.problems), 'problem')} kept something from being checked"
+
+
+def _watched(report: Report, watched: Watched) -> Iterator[str]:
+    hidden = f"; {report.hidden} more not shown" if report.hidden else ""
+    accepted = f"; {report.accepted} allowed" if report.accepted else ""
+    looked_at = f"mode {watched.mode}, {count(watched.graphs, 'graph')}, {count(watched.replays, 'replay')}"
+    yield f"{_found(report)}{hidden}{accepted} ({looked_at})"
+    yield from (f"Not seen: {printable(reason)}" for reason in watched.unseen[:_MAX_UNSEEN])
+    if len(watched.unseen) > _MAX_UNSEEN:
+        yield f"Not seen: {count(len(watched.unseen) - _MAX_UNSEEN, 'more reason')}"
 
 
 def _found(report: Report) -> str:

@@ -1,0 +1,151 @@
+"""Watches tests: a block around all of them, a watch for each, and a verdict on what it has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from graphlint.config import ConfigError
+from graphlint.formats.style import Style
+from graphlint.sentinel import allowing, reporting
+from graphlint.sentinel.findings import Finding
+from graphlint.sentinel.pytest_plugin import NAME, Listening, asks, is_virtual, request_for
+from graphlint.sentinel.settings import Request
+from graphlint.sentinel.wrapping import wrap
+
+NO_DEVICE = "no CUDA device (--graph-sentinel-virtual gives one that needs no GPU)"
+_PROPERTIES = (f"{NAME}_findings", f"{NAME}_codes")
+
+
+@dataclass(slots=True)
+class TestWatch:
+    """What the fixture `graph_sentinel` gives; `seen` is None where the test is not watched after all."""
+
+    __test__ = False
+
+    request: Request = field(default_factory=Request)
+    seen: reporting.Seen | None = None
+    told: int = 0
+    closing: ExitStack = field(default_factory=ExitStack)
+
+    wrap = staticmethod(wrap)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What has been found in this test so far, allowed or not."""
+        return self.seen.findings if self.seen is not None else []
+
+    @property
+    def unseen(self) -> list[str]:
+        """What could not be looked at, and why."""
+        return self.seen.unseen if self.seen is not None else []
+
+
+_WATCH = pytest.StashKey[TestWatch]()
+_PAYLOAD = pytest.StashKey[dict[str, Any]]()
+
+
+def watch_of(item: pytest.Item) -> TestWatch:
+    """Return the watch of a test that is running."""
+    return item.stash.get(_WATCH, TestWatch())
+
+
+class Watching:
+    """The part of the plugin that knows torch; made where there is something to watch, and begun at once."""
+
+    def __init__(self, config: pytest.Config, listening: Listening) -> None:
+        self._config = config
+        self._listening = listening
+        self._request = request_for(config)
+        self._seen: reporting.Seen | None = None
+        self._in_tests: set[Finding] = set()
+        self._around = ExitStack()
+        try:
+            self._table = allowing.load(config.rootpath)
+            self._lack = self._begin()
+        except (ConfigError, RuntimeError) as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def _begin(self) -> str:
+        """Open what is around all tests, and return why none can be watched, if that is so.
+
+        Graphs may be captured by fixtures of a session, so that the watch begins before any test.
+        """
+        try:
+            import torch
+        except ModuleNotFoundError:
+            return "torch is not installed"
+        virtual = is_virtual(self._config) or bool(self._request and self._request.virtual)
+        if virtual:
+            from graphlint.sentinel.virtual import virtual_cuda
+
+            self._around.enter_context(virtual_cuda())
+        elif not torch.cuda.is_available():
+            return NO_DEVICE
+        if self._request is not None:
+            self._seen = self._around.enter_context(_watch(self._request))
+        return ""
+
+    def pytest_report_header(self) -> str | None:
+        if self._request is None:
+            return None
+        where = ", virtual device" if self._request.virtual else ""
+        return f"graph sentinel: {self._lack or f'mode {self._request.mode}{where}'}"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        request = request_for(self._config, item)
+        item.stash[_WATCH] = watch = TestWatch(request or Request())
+        if self._lack and asks(item) and request is not None:
+            pytest.skip(f"graph sentinel: {self._lack}")
+        if request is not None and not self._lack:
+            watch.seen = watch.closing.enter_context(_watch(request))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        with self._judged(item):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        with self._judged(item), watch_of(item).closing:
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        payload = item.stash.get(_PAYLOAD, None)
+        if payload is not None and report.when != "setup":
+            setattr(report, NAME, payload)
+            del item.stash[_PAYLOAD]
+            if payload["text"]:
+                report.sections.append(("graph sentinel", payload["text"]))
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """End the watch around all tests, and tell what was found outside of them."""
+        self._around.close()
+        if self._seen is None or self._request is None:
+            return
+        outcome = reporting.outcome_of(self._seen, self._table, self._config.invocation_params.dir)
+        told = {str(finding) for finding in self._in_tests}
+        return
+
+    @contextmanager
+    def _judged(self, item: pytest.Item) -> Iterator[None]:
+        """Judge a test after a part of it; what it fails of itself stays the reason."""
+        try:
+            yield
+        except BaseException:
+            self._judge(item)
+            raise
+        text = self._judge(item)
+        if text and not watch_of(item).request.warn:
+            item.stash[_PAYLOAD] |= {"failed": True, "text": ""}
+            pytest.fail(text, pytrace=False)
