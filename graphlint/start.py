@@ -33,7 +33,7 @@ def main() -> None:
     if sys.argv[1:2] == ["run"]:
         from graphlint.commands.run import main as run
 
-        # A program is at work here: it keeps its garbage collection, and the interpreter ends as it always does.
+        # A program is at work: it keeps its garbage collection, and the interpreter ends as it always does.
         sys.exit(run(sys.argv[2:]))
     from graphlint.cli import cli
 

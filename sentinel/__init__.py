@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphlint.sentinel.session import Watch, disable, enable, watch
+from graphlint.sentinel.wrapping import wrap
 
 if TYPE_CHECKING:
     from graphlint.sentinel.virtual import virtual_cuda
 
-__all__ = ["Watch", "disable", "enable", "virtual_cuda", "watch"]
+__all__ = ["Watch", "disable", "enable", "virtual_cuda", "watch", "wrap"]
 
 
 def __getattr__(name: str) -> Any:

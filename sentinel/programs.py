@@ -109,7 +109,7 @@ def _made(spec: ModuleSpec) -> tuple[ModuleType, CodeType]:
     module = _main_module(loader, spec.origin)
     module.__spec__ = spec
     module.__package__ = spec.parent
-    module.__cached__ = spec.cached
+    module.__dict__["__cached__"] = spec.cached
     return module, code
 
 

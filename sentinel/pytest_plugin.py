@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from graphlint.sentinel.settings import MODES, OFF, ON, Request, SettingsError, merged, request_in, request_of
+from graphlint.sentinel.settings import (
+    MODES,
+    OFF,
+    ON,
+    Mode,
+    Request,
+    SettingsError,
+    merged,
+    request_in,
+    request_of,
+)
 
 if TYPE_CHECKING:
     from graphlint.sentinel.pytest_summary import Summary
@@ -28,7 +38,7 @@ WATCHING = "graph-sentinel-watching"
 LISTENING = "graph-sentinel-listening"
 SUMMARY = "graph-sentinel-summary"
 MARKER = (
-    "graph_sentinel(mode=None, *, warn=None): watch this test's CUDA graphs, in the mode watch, canary or test, "
+    "graph_sentinel(mode=None, *, warn=None): watch a test's CUDA graphs, in mode watch, canary or test, "
     "or not at all with off; warn=True reports hazards without failing the test"
 )
 
@@ -41,14 +51,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const=ON,
         type=_mode,
         metavar="MODE",
-        help="Watch the CUDA graphs of every test, and fail where a hazard happens: watch (default), canary or "
+        help="Watch the CUDA graphs of every test, and fail where a hazard happens: watch (default), canary, "
         "test, or off.",
     )
     group.addoption(f"{FLAG}-warn", action="store_true", help="Report hazards without failing the tests.")
     group.addoption(
         f"{FLAG}-virtual",
         action="store_true",
-        help=f"Run on a virtual CUDA device, without a GPU; for short {SHORT}, where no other plugin has that.",
+        help=f"Run on a virtual CUDA device, without a GPU; {SHORT} for short, if no other plugin has it.",
     )
     parser.addini(NAME, f"What {FLAG} says, where it is not given.", default="")
     parser.addini(f"{NAME}_warn", f"What {FLAG}-warn says.", type="bool", default=False)
@@ -65,7 +75,7 @@ def _mode(word: str) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, Any, Any]:
-    """Add the short name only where it is used and is nobody else's: no run may end over one name in two plugins."""
+    """Add the short name only where it is used and nobody else's: a name in two plugins ends a run."""
     result = yield
     if SHORT in args and SHORT in parser.parse_known_and_unknown_args([SHORT])[1]:
         parser.getgroup(NAME).addoption(SHORT, action="store_true", dest=f"{NAME}_virtual")
@@ -94,7 +104,8 @@ def _load(config: pytest.Config) -> None:
         return
     from graphlint.sentinel.pytest_watching import Watching
 
-    config.pluginmanager.register(Watching(config), WATCHING)
+    listening: Listening = config.pluginmanager.getplugin(LISTENING)
+    config.pluginmanager.register(Watching(config, listening), WATCHING)
 
 
 def _usable(ask: Callable[[T], R], argument: T) -> R:
@@ -149,7 +160,9 @@ def request_for(config: pytest.Config, item: pytest.Item | None = None) -> Reque
     Flag, marker or fixture, ini-file, environment variable, in this order. Raises SettingsError.
     """
     flag, ini = config.getoption(NAME), config.getini(NAME)
-    options = Request(None, config.getoption(f"{NAME}_virtual") or None, config.getoption(f"{NAME}_warn") or None)
+    options = Request(
+        None, config.getoption(f"{NAME}_virtual") or None, config.getoption(f"{NAME}_warn") or None
+    )
     twins = Request(None, config.getini(f"{NAME}_virtual") or None, config.getini(f"{NAME}_warn") or None)
     asked = [
         request_of(flag or "", FLAG),
@@ -171,12 +184,12 @@ def _own_request(item: pytest.Item) -> Request | None:
     mode = marker.args[0] if marker.args else marker.kwargs.get("mode")
     if len(marker.args) > 1 or set(marker.kwargs) - {"mode", "warn"} or mode not in (None, *MODES, OFF):
         raise SettingsError(f"{item.nodeid}: not what the marker `{NAME}` takes: {MARKER}")
-    return Request(mode, None, marker.kwargs.get("warn"))
+    return Request(cast("Mode | None", mode), None, marker.kwargs.get("warn"))
 
 
 @pytest.fixture
 def graph_sentinel(request: pytest.FixtureRequest) -> TestWatch:
-    """Watch this test; `graph_sentinel.wrap(runner, inputs=..., padding=..., eager=...)` tells more of a runner."""
+    """Watch this test; `graph_sentinel.wrap(runner, inputs=..., padding=..., eager=...)` tells it more."""
     from graphlint.sentinel.pytest_watching import watch_of
 
     return watch_of(request.node)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -14,7 +14,8 @@ from graphlint.formats.style import Style
 from graphlint.sentinel import allowing, reporting
 from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.pytest_plugin import NAME, Listening, asks, is_virtual, request_for
-from graphlint.sentinel.settings import Request
+from graphlint.sentinel.session import Watch, watch
+from graphlint.sentinel.settings import OFF, Request
 from graphlint.sentinel.wrapping import wrap
 
 NO_DEVICE = "no CUDA device (--graph-sentinel-virtual gives one that needs no GPU)"
@@ -28,8 +29,11 @@ class TestWatch:
     __test__ = False
 
     request: Request = field(default_factory=Request)
-    seen: reporting.Seen | None = None
+    seen: Watch | None = None
     told: int = 0
+    text: str = ""
+    failed: bool = False
+    is_reported: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
 
     wrap = staticmethod(wrap)
@@ -61,8 +65,7 @@ class Watching:
         self._config = config
         self._listening = listening
         self._request = request_for(config)
-        self._seen: reporting.Seen | None = None
-        self._in_tests: set[Finding] = set()
+        self._seen: Watch | None = None
         self._around = ExitStack()
         try:
             self._table = allowing.load(config.rootpath)
@@ -99,11 +102,11 @@ class Watching:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         request = request_for(self._config, item)
-        item.stash[_WATCH] = watch = TestWatch(request or Request())
+        item.stash[_WATCH] = own = TestWatch(request or Request())
         if self._lack and asks(item) and request is not None:
             pytest.skip(f"graph sentinel: {self._lack}")
         if request is not None and not self._lack:
-            watch.seen = watch.closing.enter_context(_watch(request))
+            own.seen = own.closing.enter_context(_watch(request))
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -117,7 +120,9 @@ class Watching:
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         payload = item.stash.get(_PAYLOAD, None)
         if payload is not None and report.when != "setup":
@@ -129,13 +134,19 @@ class Watching:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End the watch around all tests, and tell what was found outside of them."""
+        """End the watch around all tests, and tell what it found outside of them."""
         self._around.close()
         if self._seen is None or self._request is None:
             return
-        outcome = reporting.outcome_of(self._seen, self._table, self._config.invocation_params.dir)
-        told = {str(finding) for finding in self._in_tests}
-        return
+        outcome = self._outcome(self._seen)
+        payload = payload_of(outcome, self._request, rendered(outcome, self._table))
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[NAME] = payload
+        elif outcome.findings or not self._lack:
+            self._listening.summary().add("", payload)
+
+    def _outcome(self, seen: Watch) -> reporting.Outcome:
+        return reporting.outcome_of(seen, self._table, self._config.invocation_params.dir)
 
     @contextmanager
     def _judged(self, item: pytest.Item) -> Iterator[None]:
@@ -145,7 +156,69 @@ class Watching:
         except BaseException:
             self._judge(item)
             raise
-        text = self._judge(item)
-        if text and not watch_of(item).request.warn:
-            item.stash[_PAYLOAD] |= {"failed": True, "text": ""}
+        text = self._judge(item, fails=not watch_of(item).request.warn)
+        if watch_of(item).failed and text:
             pytest.fail(text, pytrace=False)
+
+    def _judge(self, item: pytest.Item, fails: bool = False) -> str:
+        """Note what was seen in a test, and return as text what is new since it was last judged."""
+        own = watch_of(item)
+        if own.seen is None:
+            return ""
+        outcome = self._outcome(own.seen)
+        text = rendered(outcome, self._table, since=own.told)
+        own.told = len(outcome.findings)
+        own.failed |= fails and bool(text)
+        own.text += "" if fails else text
+        if text or not own.is_reported:
+            own.is_reported = True
+            item.stash[_PAYLOAD] = {**payload_of(outcome, own.request, own.text), "failed": own.failed}
+        kept = [each for each in item.user_properties if each[0] not in _PROPERTIES]
+        item.user_properties[:] = [*kept, *_properties(outcome)]
+        return text
+
+
+def _watch(request: Request) -> AbstractContextManager[Watch]:
+    assert request.mode is not None and request.mode != OFF
+    return watch(request.mode)
+
+
+def rendered(outcome: reporting.Outcome, table: allowing.Table, since: int = 0) -> str:
+    """Return the findings from the number `since` on as text, without a closing line; none is no text."""
+    if since >= len(outcome.findings):
+        return ""
+    new = replace(outcome.report, findings=outcome.findings[since:])
+    return reporting.text_of(reporting.at_most(new, table.max_findings), Style(quiet=True)).rstrip()
+
+
+def payload_of(outcome: reporting.Outcome, request: Request, text: str) -> dict[str, Any]:
+    """Return what a report carries to where the outcome is told: plain data, which pytest-xdist can send."""
+    watched = outcome.report.watched
+    assert watched is not None
+    return {
+        "mode": watched.mode,
+        "virtual": bool(request.virtual),
+        "warn": bool(request.warn),
+        "failed": False,
+        "graphs": watched.graphs,
+        "replays": watched.replays,
+        "unseen": list(watched.unseen),
+        "accepted": outcome.report.accepted,
+        "used": [str(entry) for entry in outcome.used],
+        "findings": [
+            {
+                "code": each.code,
+                "name": each.name,
+                "place": f"{each.path}:{each.span.line}",
+                "message": each.message,
+            }
+            for each in outcome.findings
+        ],
+        "text": text,
+    }
+
+
+def _properties(outcome: reporting.Outcome) -> Iterator[tuple[str, object]]:
+    if outcome.findings:
+        yield _PROPERTIES[0], len(outcome.findings)
+        yield _PROPERTIES[1], " ".join(sorted({finding.code for finding in outcome.findings}))

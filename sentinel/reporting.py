@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence, Evidence, Finding, Hop, Level, Span
 from graphlint.formats import format_named
@@ -22,20 +22,7 @@ from graphlint.sources import Sources
 
 if TYPE_CHECKING:
     from graphlint.sentinel import findings as seen
-
-
-class Seen(Protocol):
-    """What a watch has to tell: `graphlint.sentinel.session.Watch` is one."""
-
-    mode: str
-    graphs: int
-    replays: int
-
-    @property
-    def findings(self) -> list[seen.Finding]: ...
-
-    @property
-    def unseen(self) -> list[str]: ...
+    from graphlint.sentinel.session import Watch
 
 
 @dataclass(slots=True)
@@ -50,7 +37,7 @@ class Outcome:
         return self.report.findings
 
 
-def outcome_of(watch: Seen, table: Table, root: Path) -> Outcome:
+def outcome_of(watch: Watch, table: Table, root: Path) -> Outcome:
     """Return what to report of a watch, paths relative to `root`, the folder where the program began.
 
     Findings that the table allows are left out and counted, and so are notes and what is only possible.
@@ -64,7 +51,9 @@ def outcome_of(watch: Seen, table: Table, root: Path) -> Outcome:
     result = CheckResult(findings, (), (), summary, Sources(sources.files))
     report = report_of(result, Level.WARNING, Confidence.LIKELY)
     accepted = len(judged) - len(kept)
-    return Outcome(replace(report, watched=graphs, accepted=accepted), [entry for _, entry in judged if entry])
+    return Outcome(
+        replace(report, watched=graphs, accepted=accepted), [entry for _, entry in judged if entry]
+    )
 
 
 def at_most(report: Report, most: int) -> Report:

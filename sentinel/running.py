@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import threading
@@ -16,10 +17,12 @@ from graphlint.formats.style import tty_style
 from graphlint.problem import describe
 from graphlint.sentinel import allowing, reporting
 from graphlint.sentinel.programs import NoProgramError, Program, without_own_frames
+from graphlint.sentinel.session import watch
 from graphlint.sentinel.settings import OFF, Request
 
 if TYPE_CHECKING:
     from graphlint.report import Report
+    from graphlint.sentinel.session import Watch
 
 FOUND = 1
 TROUBLE = 2
@@ -69,14 +72,12 @@ def run(launch: Launch) -> int:
 
 
 def watching(request: Request) -> AbstractContextManager[Any]:
-    """Return the block in which to run what is to be watched; it imports torch. Raises NoProgramError."""
+    """Return the block in which to run what is to be watched. Raises NoProgramError without torch."""
     if request.mode == OFF:
         return nullcontext()
-    try:
-        from graphlint.sentinel.session import watch
-    except ModuleNotFoundError as error:
-        raise NoProgramError(f"the sentinel watches torch, and {error.name} is not installed") from None
-    return watch(request.mode or "watch", virtual=request.virtual)
+    if importlib.util.find_spec("torch") is None:
+        raise NoProgramError("the sentinel watches torch, which is not installed")
+    return watch(request.mode or "watch", virtual=bool(request.virtual))
 
 
 def ended(program: Program) -> Ending:
@@ -130,7 +131,7 @@ class Telling:
     root: Path
     files: tuple[tuple[str, Path], ...] = ()
 
-    def tell(self, watch: reporting.Seen, table: allowing.Table) -> int:
+    def tell(self, watch: Watch, table: allowing.Table) -> int:
         """Tell what a watch has found, and return the exit code for it."""
         outcome = reporting.outcome_of(watch, table, self.root)
         shown = reporting.at_most(outcome.report, table.max_findings)

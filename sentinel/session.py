@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["watch", "canary", "test"]
 Order = Literal["early", "lagging", "late"]
+Counts = list[int]  # captures and replays, as an observer counts them
 
 
 class Watch:
@@ -23,6 +24,26 @@ class Watch:
         self.mode = mode
         self._findings = Findings()
         self._unseen: dict[str, int] = {}
+        self._counts: Counts = [0, 0]
+        self._before: Counts = [0, 0]
+
+    def begin(self, counts: Counts) -> None:
+        """From here on what is counted is counted for this watch."""
+        self._counts, self._before = counts, list(counts)
+
+    def end(self) -> None:
+        """What is counted later is not this watch's."""
+        self._counts = list(self._counts)
+
+    @property
+    def graphs(self) -> int:
+        """How many captures came to an end in it."""
+        return self._counts[0] - self._before[0]
+
+    @property
+    def replays(self) -> int:
+        """How many replays of graphs that are known were made in it."""
+        return self._counts[1] - self._before[1]
 
     @property
     def findings(self) -> list[Finding]:
@@ -59,9 +80,12 @@ class _Installed:
             except BaseException:
                 self.leave(watch)
                 raise
+        assert self.observer is not None
+        watch.begin(self.observer.counts)
 
     def leave(self, watch: Watch) -> None:
         self.watches.remove(watch)
+        watch.end()
         if not self.watches:
             if self.observer is not None:
                 self.observer.finish()

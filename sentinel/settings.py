@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Final, Literal, TypeVar, cast
 
 Mode = Literal["watch", "canary", "test"]
 T = TypeVar("T")
 
 MODES: tuple[Mode, ...] = ("watch", "canary", "test")
-ON = "on"
-OFF = "off"
+ON: Final = "on"
+OFF: Final = "off"
 VARIABLE = "GRAPHLINT_SENTINEL"
 _WORDS = (*MODES, ON, OFF, "virtual", "warn")
 

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     "--report-json", metavar="FILE", type=click.Path(path_type=Path), help="Write the findings as JSON, too."
 )
 @click.option(
-    "--report-sarif", metavar="FILE", type=click.Path(path_type=Path), help="Write the findings as SARIF, too."
+    "--report-sarif",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the findings as SARIF, too.",
 )
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def run(context: click.Context, **options: Any) -> None:
+def run(context: click.Context, /, **options: Any) -> None:
     """Run PROGRAM, a script or with -m a module, as Python would, watch its CUDA graphs, and report.
 
     The report follows the program's own output, on standard error. What no option says is taken from the

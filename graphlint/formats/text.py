@@ -16,6 +16,7 @@ _MAX_COLUMNS = 140
 _LEAD = 40
 _MAX_FRAMES = 4
 _MAX_CODE = 60
+_MAX_CELL = 48  # longer ones do not push the others to the right
 _MAX_UNSEEN = 3
 
 
@@ -95,12 +96,14 @@ def _chain(finding: Finding, style: Style) -> Iterator[str]:
 def _stacks(evidence: Evidence, sources: Sources, style: Style) -> Iterator[str]:
     """The stacks one below the other, innermost first, each frame with its source line."""
     rows = [row for what, stack in evidence.stacks for row in _frames(what, stack, sources)]
-    widths = [max((width(row[column]) for row in rows), default=0) for column in range(3)]
-    for what, place, function, code in rows:
-        padded = [
-            text + " " * (wide - width(text)) for text, wide in zip((what, place, function), widths)
-        ]
-        yield f"    {padded[0]}  {padded[1]}  {style.paint(padded[2], 'bold')}  {code}".rstrip()
+    wide = [max([0, *filter(_fits, (width(row[column]) for row in rows))]) for column in range(3)]
+    for row in rows:
+        what, place, function = (row[i] + " " * (wide[i] - width(row[i])) for i in range(3))
+        yield f"    {what}  {place}  {style.paint(function, 'bold')}  {row[3]}".rstrip()
+
+
+def _fits(cells: int) -> bool:
+    return cells <= _MAX_CELL
 
 
 def _frames(what: str, stack: Sequence[Hop], sources: Sources) -> Iterator[tuple[str, str, str, str]]:

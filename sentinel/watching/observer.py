@@ -47,6 +47,7 @@ class Observer:
         self.watches = watches
         self.companions: list[Companion] = []
         self.accused: set[int] = set()  # graphs of which something was found
+        self.counts = [0, 0]  # captures, replays
         self._lock = threading.RLock()
         self._records: dict[int, Record] = {}
         self._gone: list[
@@ -73,6 +74,7 @@ class Observer:
         """It has ended well."""
         with self._lock:
             record = Record(next(_numbers))
+            self.counts[0] += 1
             record.captured, record.names = captured, captured.names
             self._remember(graph, record)
             self.tell(captured.event(record.number, _stream(), graph.pool()[1], places.here()))
@@ -109,6 +111,7 @@ class Observer:
         if record is None:
             return
         with self._lock:
+            self.counts[1] += 1
             self._drain()
             for event in moves(record.number, record.names):
                 self.tell(event)

@@ -12,6 +12,7 @@ from types import CodeType, FrameType
 import torch
 
 import graphlint.sentinel
+from graphlint.sentinel import programs
 from graphlint.sentinel.findings import Place, Stack
 
 _SKIPPED = tuple(
@@ -20,7 +21,8 @@ _SKIPPED = tuple(
     if module.__file__
 )
 _RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy"))  # they call tests
-_RUNNER_FILES = {contextlib.__file__, runpy.__file__, threading.__file__}
+_CALL_BACK = {"raises.py", "python_api.py", "recwarn.py"}  # of pytest's own, those that tests call
+_BETWEEN = {contextlib.__file__, runpy.__file__, threading.__file__}
 _DEEPEST = 24
 
 _foreign: dict[CodeType, bool] = {}
@@ -33,19 +35,32 @@ def is_program(code: CodeType) -> bool:
         name = code.co_filename
         known = _foreign[code] = (
             name.startswith((*_SKIPPED, "<frozen"))
-            or name in _RUNNER_FILES
+            or name in _BETWEEN
             or any(runner in name for runner in _RUNNERS)
         )
     return not known
 
 
+def runs_programs(code: CodeType) -> bool:
+    """Whether a frame is that of something by which a program or a test is run."""
+    name = code.co_filename
+    if os.path.basename(name) in _CALL_BACK:
+        return False
+    return name == programs.__file__ or any(runner in name for runner in _RUNNERS)
+
+
 def frames() -> list[FrameType]:
-    """The program's frames, the innermost first. They keep locals alive: let them go at once."""
+    """The program's frames, the innermost first. They keep locals alive: let them go at once.
+
+    What runs a program or a test is not a part of it, nor is what has started that.
+    """
     found: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(found) < _DEEPEST:
         if is_program(frame.f_code):
             found.append(frame)
+        elif runs_programs(frame.f_code):
+            break
         frame = frame.f_back
     return found
 
