@@ -9,11 +9,11 @@ import pytest
 
 from graphlint.formats.style import count
 from graphlint.sentinel import allowing, reporting
+from graphlint.sentinel.pytest_payload import Payload
 from graphlint.sentinel.pytest_plugin import NAME
 
 OUTSIDE = "outside of tests"
 _MAX_UNSEEN = 3
-Payload = dict[str, Any]
 
 
 class Summary:
@@ -75,21 +75,23 @@ class Summary:
 
 
 def _of_test(nodeid: str, payload: Payload, verbosity: int) -> Iterator[str]:
+    """A line for each finding, or the whole of it where no failure has shown it."""
+    is_shown = verbosity < 0 or not (payload["warn"] or nodeid == OUTSIDE)
     for finding in payload["findings"]:
-        yield f"{finding['code']} [{finding['name']}] {finding['place']} in {nodeid}"
-    if payload["text"] and verbosity >= 0:
-        yield from payload["text"].splitlines()
+        yield f"{finding['line']} in {nodeid}" if is_shown else f"in {nodeid}:"
+        yield from () if is_shown else (*finding["text"].splitlines(), "")
 
 
 def _totals(payloads: list[tuple[str, Payload]]) -> str:
     each = [payload for _, payload in payloads]
     modes = ", ".join(sorted({payload["mode"] for payload in each}))
     tests = count(sum(1 for nodeid, _ in payloads if nodeid != OUTSIDE), "watched test")
-    found = sum(len(payload["findings"]) for payload in each)
+    found = sum(payload["found"] for payload in each)
     accepted = sum(payload["accepted"] for payload in each)
     # A watch around all tests counts theirs as well.
     around = [payload for nodeid, payload in payloads if nodeid == OUTSIDE] or each
-    graphs, replays = (sum(payload[key] for payload in around) for key in ("graphs", "replays"))
+    graphs = sum(payload["graphs"] for payload in around)
+    replays = sum(payload["replays"] for payload in around)
     allowed = f"; {accepted:,} allowed" if accepted else ""
     return (
         f"{count(found, 'finding') if found else 'No findings'}{allowed} "

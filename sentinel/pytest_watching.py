@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from graphlint.config import ConfigError
-from graphlint.formats.style import Style
 from graphlint.sentinel import allowing, reporting
 from graphlint.sentinel.findings import Finding
+from graphlint.sentinel.pytest_payload import PROPERTIES, Payload, payload_of, properties_of, rendered
 from graphlint.sentinel.pytest_plugin import NAME, Listening, asks, is_virtual, request_for
 from graphlint.sentinel.session import Watch, watch
 from graphlint.sentinel.settings import OFF, Request
 from graphlint.sentinel.wrapping import wrap
 
 NO_DEVICE = "no CUDA device (--graph-sentinel-virtual gives one that needs no GPU)"
-_PROPERTIES = (f"{NAME}_findings", f"{NAME}_codes")
 
 
 @dataclass(slots=True)
@@ -31,8 +30,6 @@ class TestWatch:
     request: Request = field(default_factory=Request)
     seen: Watch | None = None
     told: int = 0
-    text: str = ""
-    failed: bool = False
     is_reported: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
 
@@ -50,7 +47,8 @@ class TestWatch:
 
 
 _WATCH = pytest.StashKey[TestWatch]()
-_PAYLOAD = pytest.StashKey[dict[str, Any]]()
+_PAYLOAD = pytest.StashKey[Payload]()
+_SECTION = pytest.StashKey[str]()
 
 
 def watch_of(item: pytest.Item) -> TestWatch:
@@ -128,8 +126,10 @@ class Watching:
         if payload is not None and report.when != "setup":
             setattr(report, NAME, payload)
             del item.stash[_PAYLOAD]
-            if payload["text"]:
-                report.sections.append(("graph sentinel", payload["text"]))
+            text = item.stash.get(_SECTION, "")
+            item.stash[_SECTION] = ""
+            if text:
+                report.sections.append(("graph sentinel", text))
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -139,7 +139,7 @@ class Watching:
         if self._seen is None or self._request is None:
             return
         outcome = self._outcome(self._seen)
-        payload = payload_of(outcome, self._request, rendered(outcome, self._table))
+        payload = payload_of(outcome, self._request, self._table.max_findings)
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[NAME] = payload
         elif outcome.findings or not self._lack:
@@ -154,71 +154,32 @@ class Watching:
         try:
             yield
         except BaseException:
-            self._judge(item)
+            item.stash[_SECTION] = self._judge(item)
             raise
-        text = self._judge(item, fails=not watch_of(item).request.warn)
-        if watch_of(item).failed and text:
+        own = watch_of(item)
+        text = self._judge(item)
+        if text and own.request.warn:
+            item.stash[_SECTION] = text
+        elif text:
+            item.stash[_PAYLOAD]["failed"] = True
             pytest.fail(text, pytrace=False)
 
-    def _judge(self, item: pytest.Item, fails: bool = False) -> str:
+    def _judge(self, item: pytest.Item) -> str:
         """Note what was seen in a test, and return as text what is new since it was last judged."""
         own = watch_of(item)
         if own.seen is None:
             return ""
         outcome = self._outcome(own.seen)
-        text = rendered(outcome, self._table, since=own.told)
+        text = rendered(outcome, self._table.max_findings, since=own.told)
         own.told = len(outcome.findings)
-        own.failed |= fails and bool(text)
-        own.text += "" if fails else text
         if text or not own.is_reported:
             own.is_reported = True
-            item.stash[_PAYLOAD] = {**payload_of(outcome, own.request, own.text), "failed": own.failed}
-        kept = [each for each in item.user_properties if each[0] not in _PROPERTIES]
-        item.user_properties[:] = [*kept, *_properties(outcome)]
+            item.stash[_PAYLOAD] = payload_of(outcome, own.request, self._table.max_findings)
+        kept = [each for each in item.user_properties if each[0] not in PROPERTIES]
+        item.user_properties[:] = [*kept, *properties_of(outcome)]
         return text
 
 
 def _watch(request: Request) -> AbstractContextManager[Watch]:
     assert request.mode is not None and request.mode != OFF
     return watch(request.mode)
-
-
-def rendered(outcome: reporting.Outcome, table: allowing.Table, since: int = 0) -> str:
-    """Return the findings from the number `since` on as text, without a closing line; none is no text."""
-    if since >= len(outcome.findings):
-        return ""
-    new = replace(outcome.report, findings=outcome.findings[since:])
-    return reporting.text_of(reporting.at_most(new, table.max_findings), Style(quiet=True)).rstrip()
-
-
-def payload_of(outcome: reporting.Outcome, request: Request, text: str) -> dict[str, Any]:
-    """Return what a report carries to where the outcome is told: plain data, which pytest-xdist can send."""
-    watched = outcome.report.watched
-    assert watched is not None
-    return {
-        "mode": watched.mode,
-        "virtual": bool(request.virtual),
-        "warn": bool(request.warn),
-        "failed": False,
-        "graphs": watched.graphs,
-        "replays": watched.replays,
-        "unseen": list(watched.unseen),
-        "accepted": outcome.report.accepted,
-        "used": [str(entry) for entry in outcome.used],
-        "findings": [
-            {
-                "code": each.code,
-                "name": each.name,
-                "place": f"{each.path}:{each.span.line}",
-                "message": each.message,
-            }
-            for each in outcome.findings
-        ],
-        "text": text,
-    }
-
-
-def _properties(outcome: reporting.Outcome) -> Iterator[tuple[str, object]]:
-    if outcome.findings:
-        yield _PROPERTIES[0], len(outcome.findings)
-        yield _PROPERTIES[1], " ".join(sorted({finding.code for finding in outcome.findings}))
