@@ -14,7 +14,7 @@ from graphlint.sentinel.shadow.causes import Cause
 from graphlint.sentinel.shadow.compare import Difference, difference, differing, distance, snapshot
 from graphlint.sentinel.shadow.rerun import Made
 from graphlint.sentinel.shadow.settings import RandomNumbers
-from graphlint.sentinel.shadow.source import NotRunnable
+from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.writes import Saved, unwatched
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import inspect
 from types import FrameType, ModuleType
 from typing import Any
 
-from graphlint.sentinel.shadow.source import NotRunnable, enclosing_contexts
+from graphlint.sentinel.shadow.statements import NotRunnable, enclosing_contexts
 from graphlint.sentinel.watching.places import is_program
 from graphlint.sentinel.watching.slots import locals_of
 

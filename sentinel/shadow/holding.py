@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gc
+import sys
 import types
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
+from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.walk import ATOMS
-from graphlint.sentinel.shadow.source import NotRunnable
+from graphlint.sentinel.shadow.statements import NotRunnable
+from graphlint.sentinel.shadow.writes import view_of
 from graphlint.sentinel.watching.slots import locals_of
 
 Recall = Callable[[], Any]
@@ -29,10 +34,49 @@ def held(value: Any, depth: int = 0) -> Recall:
         return _container(value, depth)
     if isinstance(value, types.FunctionType):
         return _function(value, depth)
+    if isinstance(value, torch.Tensor):
+        return _tensor(value)
+    if _is_plain(value, 0):
+        return lambda: value
     try:
         return _weak(weakref.ref(value))
     except TypeError:
         return lambda: value
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether an object is a handful of numbers and texts, which may live on unnoticed."""
+    if isinstance(value, ATOMS):
+        return True
+    if depth > 2 or hasattr(type(value), "__del__") or not is_program(type(value)):
+        return False
+    held_there = getattr(value, "__dict__", None)
+    return isinstance(held_there, dict) and all(_is_plain(item, depth + 1) for item in held_there.values())
+
+
+def is_program(kind: type) -> bool:
+    """Whether a class is the program's own."""
+    module = sys.modules.get(kind.__module__)
+    return is_program_file(getattr(module, "__file__", None) or "<unknown>")
+
+
+def _tensor(value: torch.Tensor) -> Recall:
+    """A tensor, or one like it while its memory lives: views are made anew by every call."""
+    reference = weakref.ref(value)
+    if type(value) is not torch.Tensor or value.requires_grad or value.layout != torch.strided:
+        return _weak(reference)
+    memory = weakref.ref(value.untyped_storage())
+    shape, stride, offset, kind = value.shape, value.stride(), value.storage_offset(), value.dtype
+
+    def recall() -> Any:
+        if (alive := reference()) is not None:
+            return alive
+        storage = memory()
+        if storage is None:
+            raise Gone
+        return view_of(storage, kind, shape, stride, offset)
+
+    return recall
 
 
 def _weak(reference: weakref.ref[Any]) -> Recall:

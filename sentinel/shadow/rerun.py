@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,10 @@ import torch
 from graphlint.sentinel.hoststate.memory import Change, Memory
 from graphlint.sentinel.hoststate.undoing import Undo
 from graphlint.sentinel.hoststate.walk import Walk
+from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.shadow.compare import snapshot
 from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
-from graphlint.sentinel.shadow.source import NotRunnable
+from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.writes import Saved, logged_writes
 
 
@@ -51,6 +52,7 @@ def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]])
     made = Made(names={_memory(tensor): path for path, tensor in reversed(walk.tensors.items())})
     with ExitStack() as stack:
         log = stack.enter_context(logged_writes())
+        stack.enter_context(_as_if_capturing())
         stack.callback(undo.put_back)
         _set_back(back(walk))
         _drop_gradients(plan)
@@ -65,6 +67,21 @@ def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]])
             made.written = {memory: (log.saved[memory], new) for memory, new in log.put_back().items()}
             made.drew_on_host = numbers.set_back()
     return made
+
+
+@contextmanager
+def _as_if_capturing() -> Iterator[None]:
+    """Let the body decide as it did, where it asks whether it is being captured."""
+    patches = Patches()
+    for module, name in (
+        (torch._C, "_cuda_isCurrentStreamCapturing"),
+        (torch.cuda.graphs, "_cuda_isCurrentStreamCapturing"),
+    ):
+        patches.set(module, name, lambda: True)
+    try:
+        yield
+    finally:
+        patches.restore()
 
 
 def _set_back(changes: list[Change]) -> None:

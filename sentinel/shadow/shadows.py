@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from graphlint.sentinel.findings import Finding
+from graphlint.sentinel.findings import Confidence, Finding
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.shadow.eager import Eager, Verdict
 from graphlint.sentinel.shadow.entry import refuse_foreign_contexts, statement_frame
-from graphlint.sentinel.shadow.source import NotRunnable
+from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.subject import Site, Subject
 from graphlint.sentinel.virtual.device import active, device
 from graphlint.sentinel.watching import places
@@ -144,10 +144,11 @@ def _code(verdict: Verdict) -> str:
 def _finding(code: str, shadow: _Shadow, number: int, verdict: Verdict) -> Finding:
     first = verdict.differences[0]
     more = f" (and {len(verdict.differences) - 1} more)" if len(verdict.differences) > 1 else ""
-    message = (
-        f"{first.what}{more} is not what the captured code computes now: {first.sentence()}; {_why(verdict)}"
+    wrong = f"{first.what}{more} is not what the captured code computes now"
+    message = f"{wrong}: {first.sentence()}; {_why(verdict)}"
+    confidence: Confidence = (
+        "definite" if verdict.causes else "likely" if verdict.drew_on_host else "possible"
     )
-    confidence = "definite" if verdict.causes else "likely" if verdict.drew_on_host else "possible"
     return Finding(
         code,
         message,

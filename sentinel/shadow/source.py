@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import ast
 import copy
-import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from graphlint.sentinel.shadow.statements import (
+    NotRunnable,
+    function_at,
+    item_at,
+    last_line,
+    source_tree,
+    statements,
+    with_at,
+)
 from graphlint.sentinel.watching.slots import locals_of
 
 _NAME = "captured_body"
 RETURNED = "<returned>"
-
-
-class NotRunnable(Exception):
-    """The body cannot be run again; the text says why."""
 
 
 @dataclass(slots=True)
@@ -40,76 +43,10 @@ class Body:
 
 def body_of(frame: FrameType) -> Body:
     """The body of the `with` statement that this frame is entering; raises NotRunnable."""
-    tree = _tree(frame.f_code.co_filename)
-    function = _function(tree, frame.f_code)
-    statement = _with_at(function, frame)
+    tree = source_tree(frame.f_code.co_filename)
+    function = function_at(tree, frame.f_code)
+    statement = with_at(function, frame)
     return _Maker(function, statement, frame).body()
-
-
-def enclosing_contexts(frame: FrameType) -> list[tuple[ast.expr, int]]:
-    """The contexts that are open in a frame around its current line, outermost first, with their lines."""
-    try:
-        function = _function(_tree(frame.f_code.co_filename), frame.f_code)
-    except NotRunnable:
-        return []
-    line = frame.f_lineno
-    return [
-        (item.context_expr, node.lineno)
-        for node in _statements(function)
-        if isinstance(node, ast.With) and node.body[0].lineno <= line <= _last(node.body[-1])
-        for item in node.items
-    ]
-
-
-@lru_cache(maxsize=256)
-def _tree(file: str) -> ast.Module:
-    lines = linecache.getlines(file)
-    if not lines:
-        raise NotRunnable("its source text is not there")
-    try:
-        return ast.parse("".join(lines), file)
-    except SyntaxError as error:
-        raise NotRunnable("its source text cannot be parsed") from error
-
-
-def _function(tree: ast.Module, code: CodeType) -> Any:
-    if code.co_name == "<module>":
-        return tree
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-            if first <= code.co_firstlineno <= node.lineno:
-                return node
-    raise NotRunnable("the function that captures is not in its source text")
-
-
-def _statements(function: Any) -> Iterator[ast.AST]:
-    """The nodes of a function, without those of functions inside it."""
-    for child in ast.iter_child_nodes(function):
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            continue
-        yield child
-        yield from _statements(child)
-
-
-def _last(node: Any) -> int:
-    return int(node.end_lineno)
-
-
-def _with_at(function: Any, frame: FrameType) -> ast.With:
-    line = frame.f_lineno
-    found = [
-        node
-        for node in _statements(function)
-        if isinstance(node, ast.With)
-        and any(item.context_expr.lineno <= line <= _last(item.context_expr) for item in node.items)
-    ]
-    found = found or [
-        node for node in _statements(function) if isinstance(node, ast.With) and node.lineno == line
-    ]
-    if not found:
-        raise NotRunnable("it was not captured under a `with` statement")
-    return max(found, key=lambda node: node.lineno)
 
 
 class _Maker:
@@ -138,7 +75,7 @@ class _Maker:
 
     def _refuse(self) -> None:
         for node in self._statement.body:
-            for inner in [node, *_statements(node)]:
+            for inner in [node, *statements(node)]:
                 if isinstance(inner, (ast.Yield, ast.YieldFrom, ast.Await)):
                     raise NotRunnable("its body is where a generator yields")
                 if isinstance(inner, ast.Name) and inner.id == "super":
@@ -149,17 +86,14 @@ class _Maker:
         if self._frame.f_code.co_name == "<module>":
             return sorted(assigned & bound.keys())
         declared = {
-            name
-            for node in _statements(self._function)
-            if isinstance(node, ast.Global)
-            for name in node.names
+            name for node in statements(self._function) if isinstance(node, ast.Global) for name in node.names
         }
         return [name for name in bound if name not in declared and name.isidentifier()]
 
     def _made(self, parameters: list[str]) -> Any:
         leave = ast.parse(f"return {{**locals(), {RETURNED!r}: None}}").body[0]
         body = [_Returns().visit(copy.deepcopy(node)) for node in self._statement.body]
-        at = self._item()
+        at = item_at(self._statement, self._frame)
         if later := self._statement.items[at + 1 :]:
             body = [ast.With(items=[copy.deepcopy(item) for item in later], body=body)]
         loop = ast.For(
@@ -174,19 +108,8 @@ class _Maker:
         made.args, made.body = arguments, [*self._declared(), loop, leave]
         return self._in_class(made)
 
-    def _item(self) -> int:
-        line = self._frame.f_lineno
-        items = self._statement.items
-        here = [
-            at
-            for at, item in enumerate(items)
-            if item.context_expr.lineno <= line <= _last(item.context_expr)
-        ]
-        capturing = [at for at in here if "graph" in ast.unparse(items[at].context_expr)]
-        return (capturing or here or [len(items) - 1])[0]
-
     def _declared(self) -> list[ast.stmt]:
-        return [copy.deepcopy(node) for node in _statements(self._function) if isinstance(node, ast.Global)]
+        return [copy.deepcopy(node) for node in statements(self._function) if isinstance(node, ast.Global)]
 
     def _in_class(self, made: ast.FunctionDef) -> ast.stmt:
         whole: str = getattr(self._frame.f_code, "co_qualname", "")
@@ -198,8 +121,8 @@ class _Maker:
     def _in_loop(self) -> set[str]:
         """Names that a loop around the capture assigns: one value for each graph."""
         names: set[str] = set()
-        for node in _statements(self._function):
-            if isinstance(node, (ast.For, ast.While)) and node.lineno <= self._statement.lineno <= _last(
+        for node in statements(self._function):
+            if isinstance(node, (ast.For, ast.While)) and node.lineno <= self._statement.lineno <= last_line(
                 node
             ):
                 names |= set(_assigned(node))
@@ -223,7 +146,7 @@ class _Returns(ast.NodeTransformer):
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
-    for inner in [node, *_statements(node)]:
+    for inner in [node, *statements(node)]:
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
             yield inner.id
 
@@ -232,7 +155,7 @@ def _targets(node: ast.AST) -> Iterator[str]:
     """Expressions that hold what the body made: assigned names, attributes and items."""
     if isinstance(node, ast.Return):
         yield RETURNED
-    for inner in [node, *_statements(node)]:
+    for inner in [node, *statements(node)]:
         if isinstance(inner, _PLACES) and isinstance(inner.ctx, ast.Store) and _is_plain(inner):
             yield ast.unparse(inner)
 

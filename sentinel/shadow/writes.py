@@ -27,13 +27,21 @@ def all_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8, device=where).set_(tensor.untyped_storage())
 
 
+def view_of(storage: torch.UntypedStorage, kind: torch.dtype, *layout: Any) -> torch.Tensor:
+    """A tensor over a part of a storage: `layout` is its shape, stride and offset."""
+    where = "cpu" if virtual() else storage.device
+    shape, stride, offset = layout
+    with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+        return torch.empty(0, dtype=kind, device=where).set_(storage, offset, shape, stride)
+
+
 class Saved:
     """One storage: a tensor of it, and what it held before it was first written."""
 
     __slots__ = ("before", "bytes", "tensor", "version")
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor.detach()
+        self.tensor = tensor
         self.version = _version(tensor)
         with unwatched():
             self.bytes = all_bytes(tensor)
@@ -62,9 +70,10 @@ class WriteLog(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        for tensor in written_by(function, args, kwargs):
-            self.save(tensor)
-        made = function(*args, **kwargs)
+        with torch._C.DisableTorchFunction():
+            for tensor in written_by(function, args, kwargs):
+                self.save(tensor)
+            made = function(*args, **kwargs)
         self._fresh.update(
             _memory(tensor) for tensor in _tensors(made) if _memory(tensor) not in self._old(args)
         )

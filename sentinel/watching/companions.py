@@ -11,7 +11,7 @@ _local = threading.local()
 
 
 class Companion:
-    """Is told what happens to graphs. A number is the ordinal of a capture; a replay has a before and an after."""
+    """Is told what happens to graphs. A number is the ordinal of a capture."""
 
     def begun(self, graph: Any) -> None:
         """A capture has begun on this thread."""
