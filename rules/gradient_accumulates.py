@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Called, Replay
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Const, Tensor
+from graphlint.analysis.values import Const, Storage, Tensor, tensors_in
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -28,6 +28,7 @@ class GradientAccumulates(Rule):
         self._cleared_in: set[int] = set()
         self._adding: dict[int, tuple[Capture, Place, tuple[Hop, ...]]] = {}
         self._replayed: set[int] = set()
+        self._given: set[Storage] = set()  # memory that the program has set as gradients
 
     def on(self, event: Called | Replay) -> Iterator[Report]:
         if isinstance(event, Replay):
@@ -39,7 +40,7 @@ class GradientAccumulates(Rule):
         return iter(())
 
     def _note_captured(self, event: Called, capture: Capture) -> None:
-        if event.what in ("zero-grad", "set-grad") or _writes_gradient(event):
+        if event.what in ("zero-grad", "set-grad") or self._writes_gradient(event):
             self._cleared_in.add(id(capture))
         elif self._present is None or id(capture) in self._cleared_in:
             return
@@ -56,8 +57,16 @@ class GradientAccumulates(Rule):
             self._adding.clear()
             if isinstance(event.arguments[0], Const):
                 self._present = None
-        elif _writes_gradient(event):
+            self._given.update(tensor.storage for tensor in tensors_in(event.arguments[0], 0))
+        elif self._writes_gradient(event):
             self._adding.clear()
+
+    def _writes_gradient(self, event: Called) -> bool:
+        """Whether a tensor is written in place that is the gradient of something."""
+        if event.what != "tensor-write" or not isinstance(event.target, Tensor):
+            return False
+        storage = event.target.storage
+        return storage.owner == "gradient" or storage in self._given
 
     def at_end(self) -> Iterator[Report]:
         """Nothing cleared the gradients between the replays either."""
@@ -65,11 +74,3 @@ class GradientAccumulates(Rule):
             if key in self._replayed:
                 message = "gradients exist when this backward pass is captured, so every replay adds to them"
                 yield Report(place, message, Confidence.LIKELY, chain=chain, help=HELP)
-
-
-def _writes_gradient(event: Called) -> bool:
-    return (
-        event.what == "tensor-write"
-        and isinstance(event.target, Tensor)
-        and event.target.storage.owner == "gradient"
-    )

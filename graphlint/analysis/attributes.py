@@ -97,7 +97,7 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
         elif name == "zero_grad":
             m.memo[key] = External("torch.optim.Optimizer.zero_grad", owner)
         else:
-            typed = GRAPH_CONTEXT if name == "graph" else ""
+            typed = GRAPH_CONTEXT if name == "graph" else library.array_method(owner, name)
             reason = f"attribute `{name}` of {owner.reason or 'an unknown value'}"
             m.memo[key] = Unknown(reason, owner.change, typed)
     value = m.memo[key]

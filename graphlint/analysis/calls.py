@@ -11,6 +11,7 @@ from graphlint.analysis import (
     captures,
     expressions,
     functions,
+    handed,
     ignored,
     indexing,
     instances,
@@ -207,6 +208,7 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     streams.given_away(m, place, tuple(arguments.all()))
     parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
     _announce_unknown_reset(m, function, arguments, place)
+    handed.called(m, getattr(getattr(place.node, "func", None), "attr", ""), arguments.args, place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     ignored.note_touched(m, *given)
     if m.captures:
@@ -219,7 +221,8 @@ def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place)
     change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
     if not given:
         moved = getattr(getattr(place.node, "func", None), "attr", "") in MOVES
-        made = Unknown("result of a call that could not be followed", change, MOVED if moved else "")
+        typed = MOVED if moved else "numpy" if library.is_array_method(function) else ""
+        made = Unknown("result of a call that could not be followed", change, typed)
         if moved:
             m.memo["moved at", made.serial] = place
         return made

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     derived,
     displaced,
     effects,
+    handed,
     ignored,
     late_changes,
     orphans,
@@ -211,6 +212,7 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     if m.streams:
         m.streams.pop()
     capture.ended = True
+    capture.facts["ended"] = m.steps
     m.clock += 1
     capture.clock = m.clock
     assert capture.graph is not None
@@ -287,6 +289,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     m.replays += 1
     m.own_replays += not m.running
     m.budget.captured = m.steps
+    handed.replayed(m, graph, place)
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     calls = [frame.call for frame in reversed(m.frames) if frame.call is not None]
     m.heap.write(graph.fields, "replayed", (place, *calls))

@@ -155,6 +155,8 @@ def binary(
             binary(m, node, op, a, b, frame) for a in alternatives(left)[:3] for b in alternatives(right)[:3]
         ]
         return join_all(parts)
+    if any(isinstance(part, Unknown) and part.typed == "numpy" for part in (left, right)):
+        return Unknown(COMPUTED, max(change_of(left), change_of(right)), "numpy")
     return derived(("binary", type(op).__name__), left, right)
 
 

@@ -143,6 +143,8 @@ def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value
         return Obj(dotted, place)
     if dotted.startswith("torch.optim.") and "lr_scheduler" not in dotted:
         return optim.given_optimizer(place)
+    if dotted in ("numpy.ndarray", "numpy.typing.NDArray"):
+        return Unknown("numpy array", change, "numpy")
     if dotted == "torch.device":
         return Obj("torch.device", place)
     if dotted in ("torch.cuda.Stream", "torch.cuda.CUDAGraph", "torch.cuda.Event", "torch.Generator"):

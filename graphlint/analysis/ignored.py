@@ -6,6 +6,7 @@ first call's `x`. Where callers promise to bring the same memory again, they bri
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -57,4 +58,20 @@ def _is_ignored(m: Machine, record: Capture, frame: Frame, then: object, given: 
         return False
     is_read = then.storage in record.storages and not given.parameter
     written = m.refilled.get(then.storage, -1) >= record.clock
-    return is_read and not written and m.touched.get(given.storage, -1) < frame.began
+    since = frame.began
+    if _is_made(given):  # what a new capture of this call has done with it is not done when it is not made
+        since = max([since, *(other.facts.get("ended", 0) for other in _captured_here(m, record, frame))])
+    return is_read and not written and m.touched.get(given.storage, -1) < since
+
+
+def _is_made(given: Tensor) -> bool:
+    """Whether the program makes this memory: callers whose code is not seen may bring the same again."""
+    site = given.storage.site
+    return site is not None and not isinstance(site.node, ast.arg)
+
+
+def _captured_here(m: Machine, record: Capture, frame: Frame) -> Iterator[Capture]:
+    """Other captures that were made in a call which now goes on to replay this one, in an arm not taken."""
+    for other in m.finished:
+        if other is not record and other.lazy and any(each is frame for each in other.facts["frames"]):
+            yield other

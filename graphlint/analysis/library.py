@@ -160,8 +160,26 @@ def _unmodelled(call: Call) -> Value:
     change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
     if call.name.rpartition(".")[2][:1].isupper():
         return Obj(call.name, call.place)
-    typed = "numpy" if call.name in operations.listed("numpy_arrays") else ""
+    typed = "numpy" if call.name in operations.listed("numpy_arrays") or _computes_array(call) else ""
     return Unknown(f"result of `{call.name}`", change, typed)
+
+
+def _computes_array(call: Call) -> bool:
+    """Whether a function of NumPy makes an array of an array: all but those that sum it up do."""
+    last = call.name.rpartition(".")[2]
+    if not call.name.startswith("numpy.") or (last in operations.listed("numpy_sums") and call.get(1, "axis") is None):
+        return False
+    return any(isinstance(v, Unknown) and v.typed == "numpy" for v in call.arguments.all())
+
+
+def array_method(owner: Unknown, name: str) -> str:
+    """What a method of a NumPy array is typed as, when it gives an array again."""
+    return "numpy method" if owner.typed == "numpy" and name not in operations.listed("numpy_sums") else ""
+
+
+def is_array_method(function: Value) -> bool:
+    """Whether calling this gives a NumPy array."""
+    return isinstance(function, Unknown) and function.typed == "numpy method"
 
 
 def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, frame: Frame) -> Value:

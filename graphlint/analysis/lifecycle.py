@@ -287,7 +287,10 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         return
     _steps(m, owner, steps, frame, node, given)
     through = [name for name in steps if name in m.replaying.get(owner.serial, ())]
+    counted = m.counted
     _steps(m, owner, roles.replay or through, frame, node, given)
+    if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
+        _steps(m, owner, roles.replay or through, frame, node, given)
     if len(m.finished) > before:
         plain = [name for name in steps if name not in roles.replay]
         _steps(m, owner, plain, frame, node, given)

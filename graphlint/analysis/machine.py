@@ -59,6 +59,7 @@ from graphlint.finding import Hop
 if TYPE_CHECKING:
     from graphlint.analysis.classes import ClassInfo
     from graphlint.analysis.deferral import Deferred
+    from graphlint.analysis.handed import Handed
     from graphlint.config import Config
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
@@ -136,6 +137,8 @@ class Machine:
         self.left_under: dict[tuple[int, bool], int] = {}  # ... has left, and after how many captures
         self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
+        self.handed: list[Handed] = []
+        self.counted = 0  # how many counts of rounds have become unknown
         self.script = False
         self.open_defaults = False  # whether flags of the root's parameters may differ from their defaults
         self.clock = 0

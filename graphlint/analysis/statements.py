@@ -23,6 +23,7 @@ from graphlint.analysis import (
     outputs,
     refills,
     roots,
+    rounds,
     storing,
 )
 from graphlint.analysis.events import CaptureGuarded, Returned
@@ -96,6 +97,7 @@ def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
     result = expressions.binary(m, node, node.op, old, value, frame, augmented=True)
     if _counts_steps(m, node, result, frame):
         result = Host("int", Change.CHANGING)
+        m.counted += 1
     assign(m, node.target, result, frame, node, augmented=True)
 
 
@@ -208,6 +210,8 @@ def bind_only(m: Machine, node: ast.stmt, frame: Frame) -> None:
 def _if(m: Machine, node: ast.If, frame: Frame) -> None:
     uses = len(m.capture.host_uses) if m.capture is not None else 0
     value = expressions.evaluate(m, node.test, frame)
+    if rounds.open_count(m, node.test, value, frame):
+        value = expressions.evaluate(m, node.test, frame)
     truth = conditions.test(m, value, node.test, frame, "if")
     if truth is None:
         truth = once.settled(m, node, value, frame)

@@ -200,7 +200,9 @@ def _ends(call: Arguments) -> tuple[Tensor | None, str | None]:
 
 def _of_data(call: Arguments) -> set[str]:
     """What a tensor is built from."""
-    data = call.get(1 if call.last == "new_tensor" else 0, "data")
+    data = call.get(
+        1 if call.last in ("new_tensor", "assign") else 0, "src" if call.last == "assign" else "data"
+    )
     holds: set[str] = set()
     for part in alternatives(data) if data is not None else ():
         if isinstance(part, Tensor):

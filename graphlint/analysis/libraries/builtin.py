@@ -16,6 +16,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.events import SideEffect
 from graphlint.analysis.libraries import containers
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
@@ -250,12 +251,13 @@ def _defaultdict(call: Call) -> Value:
 
 @model("builtins.min", "builtins.max")
 def _extreme(call: Call) -> Value:
-    values = list(call.args)
+    values, several = list(call.args), True
     if len(values) == 1:
-        values = loops.all_elements(call.m, values[0])
+        known, rest = loops.elements_of(call.m, values[0])
+        values, several = [*known, *([rest] if rest is not None else [])], len(known) > 1 or rest is not None
     tensors = [v for v in values if isinstance(v, Tensor)]
     _run_key(call, values)
-    if tensors and (len(values) > 1 or call.args[:1] == values[:1]) and "key" not in call.arguments.kwargs:
+    if tensors and several and "key" not in call.arguments.kwargs:
         _compared(call, call.name, tensors[0])
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, (int, float))]
     cells = frozenset().union(*(cells_of(v) for v in values)) if values else frozenset()
@@ -328,9 +330,19 @@ def _map(call: Call) -> Value:
     return Sequence_((), "list", join_all(kept) if kept else None, change_of(call.args[1]))
 
 
+def _announce_next(call: Call, iterator: Value) -> None:
+    """An iterator from outside of the captured code moves on once, and all replays stay with its item."""
+    m, capture = call.m, call.m.capture
+    if capture is None or capture.compiled or not isinstance(iterator, (Unknown, Obj)):
+        return
+    if iterator.serial < capture.facts["born"] and change_of(iterator) is not Change.CONSTANT:
+        m.emit(SideEffect(place=call.place, name="iterator", read=None, reason="iterator"))
+
+
 @model("builtins.next")
 def _next(call: Call) -> Value:
     value = call.get(0, "iterator")
+    _announce_next(call, value or NONE)
     known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
     first = known[0] if known else rest if rest is not None else Unknown("next", Change.CHANGING)
     default = call.get(1, "default")

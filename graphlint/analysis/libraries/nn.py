@@ -309,7 +309,8 @@ def _parameters(call: Call) -> Value:
         items = [_stand_in(call.m, serial, call.place)]
     if named:
         items = [Sequence_([Host("str"), item], "tuple") for item in items]
-    return Sequence_(items, "list")
+    more = items[0] if len(items) == 1 else None  # the one stands for all of a module that is not seen
+    return Sequence_(items, "list", more)
 
 
 def _children_of(call: Call) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import indexing
+from graphlint.analysis import handed, indexing
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Obj, Sequence_, Unknown, Value
@@ -25,15 +25,25 @@ def _put(call: Call) -> Value:
     held = _waiting(call)
     if held is not None and call.args:
         indexing.extend(call.m, held, (call.args[0],), None, call.node, call.frame)
+        handed.give(call.m, call.args[0], call.place, held)
     return NONE
 
 
 @model(*[f"{name}.{method}" for name in operations.listed("queues") for method in ("get", "get_nowait")])
 def _get(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("queue")))
+    handed.waited(call.m)
     held = _waiting(call)
     if held is None or not held.items:
         return Unknown("result of another thread")
     first, *others = held.items
     call.m.heap.write(held.fields, "items", tuple(others))
     return first
+
+
+@model(*[f"{name}.join" for name in QUEUES])
+def _join(call: Call) -> Value:
+    """Waits until everything that was put in is done with."""
+    call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("queue")))
+    handed.waited(call.m)
+    return NONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import attributes, calls, parallel
+from graphlint.analysis import attributes, calls, handed, parallel
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
@@ -101,6 +101,7 @@ def _submit(call: Call) -> Value:
 @model(f"{POOL}.shutdown", f"{POOL}.close", f"{POOL}.join", "threading.Thread.join")
 def _join(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.this))
+    handed.waited(call.m)
     parallel.finish_jobs(call.m, call.this)
     return NONE
 
@@ -108,15 +109,17 @@ def _join(call: Call) -> Value:
 @model("concurrent.futures.Future.result", "concurrent.futures.Future.get", "concurrent.futures.Future.wait")
 def _result(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.this))
+    handed.waited(call.m)
     run = call.this.fields.get("run")
     if isinstance(run, ThreadRun) and run.ended is None:
         run.ended = call.m.steps
     return Unknown("result of another thread")
 
 
-@model("threading.Event.wait")
+@model("threading.Event.wait", "threading.Condition.wait", "asyncio.Event.wait", "asyncio.Condition.wait")
 def _wait(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("thread")))
+    handed.waited(call.m)
     return Unknown("result of another thread")
 
 
@@ -134,4 +137,12 @@ def _to_thread(call: Call) -> Value:
 @model("threading.Thread.__init__")
 def _init(call: Call) -> Value:
     """The constructor of a project's own thread class."""
+    return NONE
+
+
+@model("concurrent.futures.Future.set_result", "asyncio.Future.set_result")
+def _set_result(call: Call) -> Value:
+    """Whoever waits for the result goes on with it, at a time of its own."""
+    if call.args:
+        handed.give(call.m, call.args[0], call.place)
     return NONE

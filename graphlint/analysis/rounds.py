@@ -1,0 +1,75 @@
+"""Counters of rounds: `self.calls += 1; if self.calls <= self.warmups: return self.run(x)`.
+
+A program that captures in its tenth round is not followed for ten rounds. From the second round on the count
+is a number that is not known, so that what it decides is tried both ways.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import conditions, roots
+from graphlint.analysis.counters import counts_up
+from graphlint.analysis.frames import Frame
+from graphlint.analysis.values import Change, Const, Fields, Function, Host, Obj, Value
+from graphlint.facts.pernode import per_node
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def open_count(m: Machine, test: ast.expr, value: Value, frame: Frame) -> bool:
+    """Whether a test of a count keeps a function from its capture; the count is unknown from then on.
+
+    Only where a capture can follow, and none has followed so far.
+    """
+    if m.captures or not isinstance(value, Const) or not isinstance(value.value, bool):
+        return False
+    function = frame.function
+    if function is None or not _asked(test) or not _leads_to_capture(function) or _has_captured(m, function):
+        return False
+    counts = [found for node in _asked(test) if (found := _count(m, node, frame)) is not None]
+    for fields, key in counts:
+        m.heap.write(fields, key, Host("int", Change.CHANGING))
+    return bool(counts)
+
+
+@per_node
+def _asked(test: ast.expr) -> tuple[ast.Attribute, ...]:
+    """The fields that a comparison of numbers mentions."""
+    if not any(isinstance(part, (ast.Compare, ast.Mod)) for part in ast.walk(test)):
+        return ()
+    return tuple(part for part in ast.walk(test) if isinstance(part, ast.Attribute))
+
+
+def _count(m: Machine, node: ast.Attribute, frame: Frame) -> tuple[Fields, str] | None:
+    """The cell of a field that has been counted up twice at one place, each time by eager code."""
+    owner = conditions.quiet(m, node.value, frame)
+    held = owner.fields.get(node.attr) if isinstance(owner, Obj) else None
+    if not isinstance(owner, Obj) or not isinstance(held, Const) or type(held.value) is not int:
+        return None
+    cell = (id(owner.fields), node.attr)
+    places = [w.place.key for w in m.writes.get(cell, ()) if counts_up(w, cell) and not w.capturing]
+    return (owner.fields, node.attr) if len(places) > len(set(places)) else None
+
+
+def _leads_to_capture(function: Function) -> bool:
+    """Whether a function captures by its text, itself or through other methods of its class."""
+    if roots.text_of(function.node).captures:
+        return True
+    if function.cls is None:
+        return False
+    methods = {
+        m.name: m for m in function.cls.node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    name = getattr(function.node, "name", "")
+    return any(roots.text_of(methods[each]).captures for each in roots.names_reached(methods, name))
+
+
+def _has_captured(m: Machine, function: Function) -> bool:
+    return any(
+        frame.function is not None and frame.function.node is function.node
+        for capture in m.finished
+        for frame in capture.facts["frames"]
+    )
