@@ -167,7 +167,9 @@ def _unmodelled(call: Call) -> Value:
 def _computes_array(call: Call) -> bool:
     """Whether a function of NumPy makes an array of an array: all but those that sum it up do."""
     last = call.name.rpartition(".")[2]
-    if not call.name.startswith("numpy.") or (last in operations.listed("numpy_sums") and call.get(1, "axis") is None):
+    if not call.name.startswith("numpy.") or (
+        last in operations.listed("numpy_sums") and call.get(1, "axis") is None
+    ):
         return False
     return any(isinstance(v, Unknown) and v.typed == "numpy" for v in call.arguments.all())
 

@@ -41,7 +41,7 @@ def _get(call: Call) -> Value:
     return first
 
 
-@model(*[f"{name}.join" for name in QUEUES])
+@model(*[f"{name}.join" for name in operations.listed("queues")])
 def _join(call: Call) -> Value:
     """Waits until everything that was put in is done with."""
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.owner or Unknown("queue")))

@@ -3,6 +3,7 @@
 Symptom: the model is cut at attention. The recorded pieces read the address that the first
 attention call returned, and every later attention call returns a tensor of its own.
 """
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod

@@ -4,6 +4,7 @@ Symptom: staging buffers for the exchange between ranks are kept per shape only 
 captured, so their memory belongs to the graph that was recorded first; eager prefills of the same
 shape go on using it.
 """
+
 import torch
 import torch.distributed as dist
 import torch.nn as nn

@@ -3,6 +3,7 @@
 Symptom: nobody tells the scheduler where the loop begins, so step() searches the timestep among
 its timesteps and brings the hit to the host, inside the captured denoising step.
 """
+
 from typing import Optional
 
 import torch
@@ -24,7 +25,6 @@ class FlowScheduler:
     def index_for_timestep(self, timestep: torch.Tensor) -> int:
         hits = (self.timesteps == timestep).nonzero()  # HAZARD: dynamic-shape, sync-in-capture
         return hits[0].item()  # ALT: sync-in-capture
-
 
     def step(self, velocity: torch.Tensor, timestep: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
         i = self._begin_index

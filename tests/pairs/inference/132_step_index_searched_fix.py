@@ -3,6 +3,7 @@
 Symptom: nobody tells the scheduler where the loop begins, so step() searches the timestep among
 its timesteps and brings the hit to the host, inside the captured denoising step.
 """
+
 from typing import Optional
 
 import torch

@@ -3,6 +3,7 @@
 Symptom: the step loop hands each client its row of the static waveform through an asyncio queue;
 the client is scheduled later, when the loop has replayed again.
 """
+
 import asyncio
 from collections.abc import AsyncIterator
 

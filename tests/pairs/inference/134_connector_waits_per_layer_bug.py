@@ -3,6 +3,7 @@
 Symptom: with the offloading connector each layer waits on the host for its blocks before attention;
 the wait is part of the forward that is captured.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -80,7 +81,6 @@ class OffloadConnector(Connector, kind="offload"):
 
     def wait_for_layer(self, index: int) -> None:
         self.ready[index].synchronize()  # HAZARD: sync-in-capture
-
 
 
 class Layer(nn.Module):

@@ -3,6 +3,7 @@
 Symptom: with the offloading connector each layer waits on the host for its blocks before attention;
 the wait is part of the forward that is captured.
 """
+
 from __future__ import annotations
 
 import contextlib

@@ -3,6 +3,7 @@
 Symptom: the balancer gives each layer a new map of its experts when the load has shifted; the
 decode graph goes on routing with the map of the capture, while weights have moved.
 """
+
 from dataclasses import dataclass
 
 import torch

@@ -1,5 +1,6 @@
 """Clean: requests come from threads, one worker owns the graphs and hands out copies; statistics are
 read after the replay; a reload copies weights into place and an LRU drops graphs that nobody uses."""
+
 from __future__ import annotations
 
 import queue

@@ -1,5 +1,6 @@
 """Clean: graphs keyed by shape, dtype and mode; inputs flattened from nested containers and copied
 leaf by leaf; outputs rebuilt from clones; a context manager turns the cache off."""
+
 from __future__ import annotations
 
 import contextlib

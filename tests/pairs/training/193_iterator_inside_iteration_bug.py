@@ -3,6 +3,7 @@
 Symptom: the captured function takes its micro batches from the data iterator itself. Python does
 not run at a replay, so that all iterations train on the batches of the capture.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -31,7 +32,6 @@ class DeviceLoader:
     def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
         for batch in self.source:
             yield {name: value.to("cuda", non_blocking=True) for name, value in batch.items()}
-
 
 
 class Schedule:

@@ -3,6 +3,7 @@
 Symptom: the captured function takes its micro batches from the data iterator itself. Python does
 not run at a replay, so that all iterations train on the batches of the capture.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -36,8 +37,10 @@ class DeviceLoader:
 class StaticLoader:
     def __init__(self, cfg: TrainConfig):
         self.slots = [
-            {"x": torch.zeros(cfg.micro_size, cfg.width, device="cuda"),
-             "y": torch.zeros(cfg.micro_size, cfg.width, device="cuda")}
+            {
+                "x": torch.zeros(cfg.micro_size, cfg.width, device="cuda"),
+                "y": torch.zeros(cfg.micro_size, cfg.width, device="cuda"),
+            }
             for _ in range(cfg.micro_batches)
         ]
 

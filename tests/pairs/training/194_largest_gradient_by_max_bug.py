@@ -2,6 +2,7 @@
 
 Symptom: the builtin max() compares device scalars pairwise, each time on the host.
 """
+
 import torch
 from torch import nn
 

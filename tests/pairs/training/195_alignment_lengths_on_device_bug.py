@@ -3,6 +3,7 @@
 Symptom: the loss takes lengths as tensors; those on the device have to be brought to the host
 before the kernel can be launched.
 """
+
 from typing import NamedTuple
 
 import torch
@@ -37,7 +38,9 @@ class Recipe:
     def objective(self, batch: SpeechBatch) -> torch.Tensor:
         logits = self.head(self.encoder(batch.features))
         log_probs = F.log_softmax(logits, dim=-1).transpose(0, 1)
-        return F.ctc_loss(log_probs, batch.tokens, batch.feature_lengths, batch.token_lengths)  # HAZARD: implicit-sync, sync-in-capture
+        return F.ctc_loss(
+            log_probs, batch.tokens, batch.feature_lengths, batch.token_lengths
+        )  # HAZARD: implicit-sync, sync-in-capture
 
     def capture(self) -> None:
         side = torch.cuda.Stream()
@@ -56,4 +59,3 @@ class Recipe:
             dst.copy_(src)
         self.graph.replay()
         self.opt.step()
-

@@ -3,6 +3,7 @@
 Symptom: the loss takes lengths as tensors; those on the device have to be brought to the host
 before the kernel can be launched.
 """
+
 from typing import NamedTuple
 
 import torch

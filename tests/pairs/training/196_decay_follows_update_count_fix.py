@@ -3,6 +3,7 @@
 Symptom: the average is updated inside the captured step with a decay computed from a Python count;
 the graph keeps the small decay of the beginning and the average never gets smooth.
 """
+
 import copy
 
 import torch

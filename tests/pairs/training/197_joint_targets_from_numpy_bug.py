@@ -3,6 +3,7 @@
 Symptom: the controller computes its targets in NumPy and assigns them to the device array within
 the captured frame: a copy from pageable memory, made once at best.
 """
+
 import numpy as np
 import warp as wp
 
@@ -35,7 +36,9 @@ class Robot:
         self.graph = None
 
     def control(self) -> None:
-        self.target.assign(self.gait.advance(self.dt * self.substeps))  # HAZARD: pageable-copy, side-effect, frozen-scalar
+        self.target.assign(
+            self.gait.advance(self.dt * self.substeps)
+        )  # HAZARD: pageable-copy, side-effect, frozen-scalar
 
     def frame(self) -> None:
         self.control()

@@ -3,6 +3,7 @@
 Symptom: the controller computes its targets in NumPy and assigns them to the device array within
 the captured frame: a copy from pageable memory, made once at best.
 """
+
 import numpy as np
 import warp as wp
 

@@ -1,5 +1,6 @@
 """Clean: a trainer whose captured step holds forward, backward and optimizer; schedules go through
 device tensors, callbacks run after the replay, checkpoints copy out and in, evaluation is eager."""
+
 from __future__ import annotations
 
 import math
