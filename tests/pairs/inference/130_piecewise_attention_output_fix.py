@@ -7,7 +7,7 @@ attention call returned, and every later attention call returns a tensor of its 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn as nn

@@ -4,8 +4,6 @@ Symptom: nobody tells the scheduler where the loop begins, so step() searches th
 its timesteps and brings the hit to the host, inside the captured denoising step.
 """
 
-from typing import Optional
-
 import torch
 import torch.nn as nn
 
@@ -14,8 +12,8 @@ class FlowScheduler:
     def __init__(self, steps: int):
         self.sigmas = torch.linspace(1.0, 0.0, steps + 1, device="cuda")
         self.timesteps = self.sigmas[:-1] * 1000
-        self._begin_index: Optional[int] = None
-        self._step_index: Optional[int] = None
+        self._begin_index: int | None = None
+        self._step_index: int | None = None
         self.sigma = torch.zeros((), device="cuda")
         self.sigma_next = torch.zeros((), device="cuda")
 

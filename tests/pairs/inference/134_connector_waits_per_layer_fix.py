@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable, ClassVar
+from typing import ClassVar
 
 import torch
 import torch.nn as nn
@@ -24,7 +25,7 @@ class TransferConfig:
 
 
 class Connector(ABC):
-    registry: ClassVar[dict[str, Callable[[TransferConfig], "Connector"]]] = {}
+    registry: ClassVar[dict[str, Callable[[TransferConfig], Connector]]] = {}
 
     def __init_subclass__(cls, kind: str = "", **kwargs):
         super().__init_subclass__(**kwargs)
@@ -32,7 +33,7 @@ class Connector(ABC):
             Connector.registry[kind] = cls
 
     @classmethod
-    def create(cls, cfg: TransferConfig) -> "Connector":
+    def create(cls, cfg: TransferConfig) -> Connector:
         return cls.registry[cfg.kind](cfg)
 
     @abstractmethod

@@ -4,7 +4,8 @@ leaf by leaf; outputs rebuilt from clones; a context manager turns the cache off
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -67,7 +68,7 @@ class CachedStep:
             self.enabled = before
 
     def key(self, args: tuple) -> tuple:
-        return tuple((leaf.shape, leaf.dtype) for leaf in leaves(args)) + (self.module.training,)
+        return (*tuple((leaf.shape, leaf.dtype) for leaf in leaves(args)), self.module.training)
 
     @torch.no_grad()
     def __call__(self, *args) -> Tree:

@@ -6,8 +6,8 @@ not run at a replay, so that all iterations train on the batches of the capture.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Iterator
 
 import torch
 import torch.nn as nn

@@ -4,8 +4,8 @@ device tensors, callbacks run after the replay, checkpoints copy out and in, eva
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import torch
 import torch.nn as nn
