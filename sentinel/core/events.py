@@ -98,7 +98,7 @@ class NameMoved:
     kept: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Replayed:
     """A graph is about to be replayed; `site` is the number of the place."""
 
@@ -108,4 +108,122 @@ class Replayed:
     site: int
 
 
-Event = CaptureEnded | GraphGone | MemoryFreed | NameMoved | Replayed
+@dataclass(slots=True)
+class EventRecorded:
+    """An event marks what a stream has been given so far."""
+
+    event: int
+    stream: int
+
+
+@dataclass(slots=True)
+class EventAwaited:
+    """What a stream is given from now on comes after an event."""
+
+    event: int
+    stream: int
+
+
+@dataclass(slots=True)
+class Synchronised:
+    """The host has waited for a stream, an event, or, with neither, for everything."""
+
+    stream: int | None = None
+    event: int | None = None
+
+
+@dataclass(slots=True)
+class Taken:
+    """A new tensor lies on memory of a graph; `parent` is the tensor that it was made from, if that was seen."""
+
+    alias: int
+    memory: int
+    parent: int | None
+    site: int
+
+
+@dataclass(slots=True)
+class Read:
+    """Eager code reads memory of a graph on a stream, through a tensor that one argument has `repeated` times."""
+
+    memory: int
+    alias: int
+    stream: int
+    site: int
+    repeated: int = 1
+
+
+@dataclass(slots=True)
+class ReadAsOld:
+    """Eager code reads an output through a local that was assigned before the last replay of its graph."""
+
+    memory: int
+    name: str
+    generation: int
+    site: int
+
+
+@dataclass(slots=True)
+class Written:
+    """Eager code writes memory of a graph on a stream. `misfit` says what a copy did to make the source fit."""
+
+    memory: int
+    stream: int
+    site: int
+    misfit: str = ""
+
+
+@dataclass(slots=True)
+class SentToHost:
+    """A copy into host memory was issued and not waited for; `source` is the memory of a graph it comes from."""
+
+    host: int
+    source: int
+    stream: int
+    site: int
+
+
+@dataclass(slots=True)
+class SentFromHost:
+    """A copy from pinned memory into memory of a graph was issued and not waited for."""
+
+    host: int
+    target: int
+    stream: int
+    site: int
+
+
+@dataclass(slots=True)
+class HostRead:
+    """The host reads its own memory."""
+
+    host: int
+    site: int
+
+
+@dataclass(slots=True)
+class HostWritten:
+    """The host writes its own memory."""
+
+    host: int
+    site: int
+
+
+Event = (
+    CaptureEnded
+    | GraphGone
+    | MemoryFreed
+    | NameMoved
+    | Replayed
+    | EventRecorded
+    | EventAwaited
+    | Synchronised
+    | Taken
+    | Read
+    | ReadAsOld
+    | Written
+    | SentToHost
+    | SentFromHost
+    | HostRead
+    | HostWritten
+)

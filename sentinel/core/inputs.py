@@ -60,19 +60,7 @@ class InputsInPlace(Check):
     def _finding(
         self, graph: Graph, given: events.Input, code: str, message: str, confidence: Confidence
     ) -> Finding:
-        captured = given.read or graph.stack
-        return Finding(
-            code,
-            message,
-            captured,
-            (),
-            self.state.here(),
-            self.name,
-            graph.number,
-            graph.replays,
-            "error",
-            confidence,
-        )
+        return self.finding(code, message, graph, captured=given.read, confidence=confidence)
 
 
 def _tells(move: events.NameMoved) -> bool:

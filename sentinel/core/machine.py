@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.sentinel.core import events
-from graphlint.sentinel.findings import Finding, Stack
+from graphlint.sentinel.core.clocks import Clocks
+from graphlint.sentinel.findings import Confidence, Finding, Level, Stack
+
+
+@dataclass(slots=True)
+class Run:
+    """One replay: where in which stream's order, and from where it was launched."""
+
+    stream: int
+    position: int
+    site: int
 
 
 @dataclass(slots=True)
@@ -15,23 +25,57 @@ class Graph:
 
     number: int
     pool: int
-    stream: int
     stack: Stack
     inputs: dict[int, events.Input]
-    outputs: tuple[events.Output, ...]
+    outputs: dict[int, events.Output]
     ranges: tuple[tuple[int, int], ...]
     replays: int = 0
+    last: Run | None = None
 
 
 @dataclass(slots=True)
 class State:
-    """What all checks share: the graphs, and where the program is.
+    """What all checks share: the graphs, the order of work, and where the program is.
 
-    `here` gives the stack of the event that is being handled; it is asked only when something was found.
+    `here` gives the stack of the event that is being handled, `line` that of the number of a place; they are
+    asked only when something was found. `busy` tells whether a stream may have work that is not done.
     """
 
     here: Callable[[], Stack]
+    line: Callable[[int], Stack] = lambda _: ()
+    busy: Callable[[int], bool] = lambda _: True
+    clocks: Clocks = field(default_factory=Clocks)
     graphs: dict[int, Graph] = field(default_factory=dict)
+    producers: dict[int, Graph] = field(default_factory=dict)  # of the memory of outputs
+
+    def note(self, event: events.Event) -> None:
+        """Bring what is shared up to date, before the checks see the event."""
+        if isinstance(event, events.CaptureEnded):
+            self._add(event)
+        elif isinstance(event, events.EventRecorded):
+            self.clocks.record(event.event, event.stream)
+        elif isinstance(event, events.EventAwaited):
+            self.clocks.wait(event.stream, event.event)
+        elif isinstance(event, events.Synchronised):
+            self.clocks.synchronise(event.stream, event.event)
+
+    def _add(self, event: events.CaptureEnded) -> None:
+        graph = Graph(
+            event.graph,
+            event.pool,
+            event.stack,
+            {given.memory: given for given in event.inputs},
+            {made.memory: made for made in event.outputs},
+            event.ranges,
+        )
+        self.graphs[event.graph] = graph
+        self.producers.update((memory, graph) for memory in graph.outputs)
+
+    def drop(self, number: int) -> None:
+        """A graph is gone."""
+        graph = self.graphs.pop(number, None)
+        for memory in graph.outputs if graph is not None else ():
+            self.producers.pop(memory, None)
 
 
 class Check:
@@ -47,12 +91,37 @@ class Check:
         """Judge one event of a subscribed kind."""
         raise NotImplementedError
 
+    def finding(
+        self,
+        code: str,
+        message: str,
+        graph: Graph,
+        *,
+        captured: Stack = (),
+        touched: Stack = (),
+        level: Level = "error",
+        confidence: Confidence = "definite",
+    ) -> Finding:
+        """A finding about a graph, at the place where the program is."""
+        return Finding(
+            code,
+            message,
+            captured or graph.stack,
+            touched,
+            self.state.here(),
+            self.name,
+            graph.number,
+            graph.replays,
+            level,
+            confidence,
+        )
+
 
 class Machine:
     """Owns the state and hands each event to the checks that subscribe to it."""
 
-    def __init__(self, here: Callable[[], Stack], checks: tuple[type[Check], ...]) -> None:
-        self.state = State(here)
+    def __init__(self, state: State, checks: tuple[type[Check], ...]) -> None:
+        self.state = state
         self._subscribed: dict[type, list[Check]] = {}
         for kind in checks:
             check = kind(self.state)
@@ -61,16 +130,23 @@ class Machine:
 
     def handle(self, event: events.Event) -> list[Finding]:
         """What the event shows to be wrong."""
-        if isinstance(event, events.CaptureEnded):
-            self.state.graphs[event.graph] = _graph(event)
-        elif isinstance(event, events.Replayed):
-            self.state.graphs[event.graph].replays += 1
-        found = [finding for check in self._subscribed.get(type(event), ()) for finding in check.on(event)]
+        state = self.state
+        state.note(event)
+        if isinstance(event, events.Replayed):
+            return self._replay(event)
+        found = self._ask(event)
         if isinstance(event, events.GraphGone):
-            self.state.graphs.pop(event.graph, None)
+            state.drop(event.graph)
         return found
 
+    def _replay(self, event: events.Replayed) -> list[Finding]:
+        """Checks see a replay before it becomes the graph's last one."""
+        graph = self.state.graphs[event.graph]
+        graph.replays += 1
+        found = self._ask(event)
+        graph.last = Run(event.stream, self.state.clocks.issue(event.stream), event.site)
+        return found
 
-def _graph(event: events.CaptureEnded) -> Graph:
-    inputs = {given.memory: given for given in event.inputs}
-    return Graph(event.graph, event.pool, event.stream, event.stack, inputs, event.outputs, event.ranges)
+    def _ask(self, event: events.Event) -> list[Finding]:
+        checks = self._subscribed.get(type(event))
+        return [finding for check in checks for finding in check.on(event)] if checks else []
