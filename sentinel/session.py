@@ -22,6 +22,7 @@ class Watch:
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
+        self.closing = ExitStack()  # what ends with this watch
         self._findings = Findings()
         self._unseen: dict[str, int] = {}
         self._counts: Counts = [0, 0]
@@ -74,16 +75,19 @@ class _Installed:
 
     def enter(self, watch: Watch) -> None:
         self.watches.append(watch)
-        if self.observer is None:
-            try:
+        try:
+            if self.observer is None:
                 self._install()
-            except BaseException:
-                self.leave(watch)
-                raise
-        assert self.observer is not None
-        watch.begin(self.observer.counts)
+            assert self.observer is not None
+            watch.begin(self.observer.counts)
+            if watch.mode == "test":
+                self._look_at_eager_code(watch)
+        except BaseException:
+            self.leave(watch)
+            raise
 
     def leave(self, watch: Watch) -> None:
+        watch.closing.close()
         self.watches.remove(watch)
         watch.end()
         if not self.watches:
@@ -96,6 +100,12 @@ class _Installed:
         from graphlint.sentinel.watching import install
 
         self.observer = install(self.patches, self.watches)
+
+    def _look_at_eager_code(self, watch: Watch) -> None:
+        from graphlint.sentinel.watching.eager import look
+
+        assert self.observer is not None
+        watch.closing.enter_context(look(self.observer))
 
 
 _installed = _Installed()

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from graphlint.sentinel.core.copies import MismatchedCopies
+from graphlint.sentinel.core.hosts import HostTransfers
 from graphlint.sentinel.core.inputs import InputsInPlace
 from graphlint.sentinel.core.machine import Check
+from graphlint.sentinel.core.order import ConcurrentReplays, UnorderedInputs, UnorderedOutputs
+from graphlint.sentinel.core.outputs import PoolOverwrites, StaleOutputs
 
-CHECKS: tuple[type[Check], ...] = (InputsInPlace,)
+CHECKS: tuple[type[Check], ...] = (
+    InputsInPlace,
+    ConcurrentReplays,
+    UnorderedInputs,
+    UnorderedOutputs,
+    StaleOutputs,
+    PoolOverwrites,
+    HostTransfers,
+    MismatchedCopies,
+)

@@ -6,7 +6,8 @@ Clock = dict[int, int]  # of each stream, how much of its work is known to come 
 
 
 class Clocks:
-    """Streams are given work in turn; edges between them are events that one records and another waits for."""
+    """Streams are given work in turn; edges between them are events that one records and another waits
+    for."""
 
     def __init__(self) -> None:
         self._streams: dict[int, Clock] = {}
@@ -14,11 +15,16 @@ class Clocks:
         self._host: Clock = {}
 
     def issue(self, stream: int) -> int:
-        """Give a stream work; its position in the stream's order. What the host waited for comes before it."""
+        """Give a stream work; its position in the stream's order. What the host waited for comes before
+        it."""
         clock = self._of(stream)
         _join(clock, self._host)
         clock[stream] += 1
         return clock[stream]
+
+    def next_position(self, stream: int) -> int:
+        """The position that the next work of a stream will have."""
+        return self._of(stream)[stream] + 1
 
     def before(self, stream: int, other: int, position: int) -> bool:
         """Whether what a stream is given next comes after a position of another one."""

@@ -44,6 +44,13 @@ class Input:
     pooled: bool = False
     written: bool = False
 
+    @property
+    def shown(self) -> str:
+        """What a message calls it."""
+        if self.names:
+            return f"`{self.names[0].text}`"
+        return f"{'pinned memory' if self.host else 'a tensor'} of {self.size} bytes"
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -61,7 +68,6 @@ class CaptureEnded:
 
     graph: int
     pool: int
-    stream: int
     stack: Stack
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
@@ -134,7 +140,8 @@ class Synchronised:
 
 @dataclass(slots=True)
 class Taken:
-    """A new tensor lies on memory of a graph; `parent` is the tensor that it was made from, if that was seen."""
+    """A new tensor lies on memory of a graph; `parent` is the tensor that it was made from, if that was
+    seen."""
 
     alias: int
     memory: int
@@ -144,7 +151,8 @@ class Taken:
 
 @dataclass(slots=True)
 class Read:
-    """Eager code reads memory of a graph on a stream, through a tensor that one argument has `repeated` times."""
+    """Eager code reads memory of a graph on a stream, through a tensor that one argument has `repeated`
+    times."""
 
     memory: int
     alias: int
@@ -165,7 +173,8 @@ class ReadAsOld:
 
 @dataclass(slots=True)
 class Written:
-    """Eager code writes memory of a graph on a stream. `misfit` says what a copy did to make the source fit."""
+    """Eager code writes memory of a graph on a stream. `misfit` says what a copy did to make the source
+    fit."""
 
     memory: int
     stream: int
@@ -175,7 +184,8 @@ class Written:
 
 @dataclass(slots=True)
 class SentToHost:
-    """A copy into host memory was issued and not waited for; `source` is the memory of a graph it comes from."""
+    """A copy into host memory was issued and not waited for; `source` is the memory of a graph it comes
+    from."""
 
     host: int
     source: int

@@ -45,8 +45,7 @@ class InputsInPlace(Check):
             move = _telling(elsewhere)
             message = f"{_now(move)}, and the memory that the graph reads is freed"
             return self._finding(graph, given, _code(move), message, confidence)
-        what = f"`{given.names[0].text}`" if given.names else _anonymous(given)
-        message = f"nothing holds {what} any more, and the graph reads its memory"
+        message = f"nothing holds {given.shown} any more, and the graph reads its memory"
         return self._finding(graph, given, "CG103", message, confidence)
 
     def _rebound(self, graph: Graph, given: events.Input, moved: list[events.NameMoved]) -> Iterator[Finding]:
@@ -80,8 +79,3 @@ def _now(move: events.NameMoved) -> str:
 
 def _code(move: events.NameMoved) -> str:
     return "CG102" if move.name.kind == "parameter" else "CG101"
-
-
-def _anonymous(given: events.Input) -> str:
-    where = "pinned memory" if given.host else "a tensor"
-    return f"{where} of {given.size} bytes"

@@ -32,6 +32,11 @@ class Graph:
     replays: int = 0
     last: Run | None = None
 
+    @property
+    def written(self) -> list[int]:
+        """The memory that the program can see it write."""
+        return [*self.outputs, *(memory for memory, given in self.inputs.items() if given.written)]
+
 
 @dataclass(slots=True)
 class State:

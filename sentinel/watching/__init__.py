@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 def install(patches: Patches, watches: list[Watch]) -> Observer:
     """Replace what has to be replaced; `patches` knows how to undo it. The innermost watch is the last."""
     from graphlint.sentinel.shadow.shadows import Shadows
-    from graphlint.sentinel.watching import graphs
+    from graphlint.sentinel.watching import edges, graphs, virtual
     from graphlint.sentinel.watching.observer import Observer
     from graphlint.sentinel.watching.steps import Steps
 
     observer = Observer(Steps(patches), watches)
     graphs.install(patches, observer)
+    virtual.follow_waits(patches, observer)
+    edges.install(patches, observer)
     observer.companions.append(Shadows(patches, observer))
     return observer

@@ -32,5 +32,8 @@ class Recording(Protocol):
     def pool_of(self, address: int) -> int | None:
         """The graph pool that an address belongs to; 0 for everybody's memory, None for no device memory."""
 
+    def busy(self, stream: int) -> bool:
+        """Whether a stream may have work that is not done."""
+
     def pinned(self, address: int) -> bool:
         """Whether it is page-locked memory of the host."""

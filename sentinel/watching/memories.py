@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections import deque
 from typing import Any
@@ -29,6 +30,7 @@ class Memories:
 
     def __init__(self) -> None:
         self.freed: deque[int] = deque()  # numbers, in the order of their ends
+        self.outputs: set[int] = set()  # the numbers of those that a graph made
         self._by_base: dict[int, Memory] = {}
         self._next = 0
 
@@ -78,6 +80,19 @@ def base_of(tensor: torch.Tensor) -> int:
             return int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError):
         return 0
+
+
+def every_tensor() -> list[torch.Tensor]:
+    """Every tensor that Python knows."""
+    kinds = _kinds(torch.Tensor)
+    return [found for found in gc.get_objects() if type(found) in kinds]
+
+
+def _kinds(kind: type) -> set[type]:
+    found = {kind}
+    for below in type.__subclasses__(kind):
+        found |= _kinds(below)
+    return found
 
 
 class _Gone:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.core.events import Name, NameMoved, Now
-from graphlint.sentinel.watching.memories import Memory, base_of
+from graphlint.sentinel.watching.memories import Memory, base_of, every_tensor
 from graphlint.sentinel.watching.slots import MISSING, Slot
 
 _LASTING = ("attribute", "item", "parameter", "global")
@@ -72,11 +72,7 @@ def moves(graph: int, names: list[Named]) -> Iterator[NameMoved]:
 
 def tensors_on(memory: Memory) -> list[torch.Tensor]:
     """The living tensors that lie on a storage."""
-    return [
-        found
-        for found in gc.get_objects()
-        if issubclass(type(found), torch.Tensor) and base_of(found) == memory.base
-    ]
+    return [tensor for tensor in every_tensor() if base_of(tensor) == memory.base]
 
 
 def _lastingly_held(tensor: torch.Tensor, apart_from: object) -> bool:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.checks import CHECKS
-from graphlint.sentinel.core.machine import Machine
+from graphlint.sentinel.core.machine import Machine, State
 from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Recording
-from graphlint.sentinel.watching.companions import Companion
+from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.watching.memories import Memories
 from graphlint.sentinel.watching.names import Named, moves
 from graphlint.sentinel.watching.reading import Captured, read
 
 if TYPE_CHECKING:
     from graphlint.sentinel.session import Mode, Watch
+    from graphlint.sentinel.watching.reads import Reads
 
 
 class Record:
@@ -43,21 +45,23 @@ class Observer:
         self.recording = recording
         self.memories = Memories()
         self.sites = places.Sites()
-        self.machine = Machine(places.here, CHECKS)
+        self.machine = Machine(State(places.here, self.sites.stack, recording.busy), CHECKS)
         self.watches = watches
+        self.reads: Reads | None = None  # in mode "test"
+        self.listeners: list[Callable[[Captured], None]] = []  # are told of each graph
         self.companions: list[Companion] = []
         self.accused: set[int] = set()  # graphs of which something was found
         self.counts = [0, 0]  # captures, replays
         self._lock = threading.RLock()
+        self._local = threading.local()
         self._records: dict[int, Record] = {}
-        self._gone: list[
-            int
-        ] = []  # numbers of graphs that were collected, perhaps in the middle of something
+        self._gone: list[int] = []  # graphs that were collected, perhaps in the middle of something
 
     # Captures.
 
     def begun(self, graph: Any) -> None:
         """A capture has begun on this thread."""
+        self._local.capturing = True
         with self._lock:
             self.recording.begin(graph)
         for companion in self.companions:
@@ -67,22 +71,26 @@ class Observer:
         """A capture is about to end: what is recorded can be read only now."""
         for companion in self.companions:
             companion.ending(graph)
-        with self._lock:
+        with self._lock, aside():
             return read(self.recording, graph, self.memories)
 
     def ended(self, graph: Any, captured: Captured) -> None:
         """It has ended well."""
+        self._local.capturing = False
         with self._lock:
             record = Record(next(_numbers))
             self.counts[0] += 1
             record.captured, record.names = captured, captured.names
             self._remember(graph, record)
-            self.tell(captured.event(record.number, _stream(), graph.pool()[1], places.here()))
+            self.tell(captured.event(record.number, graph.pool()[1], places.here()))
+            for listener in self.listeners:
+                listener(captured)
         for companion in self.companions:
             companion.ended(graph, record.number)
 
     def lost(self, graph: Any) -> None:
         """It has failed, or never came to its end."""
+        self._local.capturing = False
         for companion in self.companions:
             companion.lost(graph)
 
@@ -108,21 +116,23 @@ class Observer:
     def replaying(self, graph: Any) -> None:
         """A graph is about to be replayed."""
         record = self._records.get(id(graph))
-        if record is None:
+        if record is None or is_aside():
             return
         with self._lock:
             self.counts[1] += 1
             self._drain()
             for event in moves(record.number, record.names):
                 self.tell(event)
-            self.tell(events.Replayed(record.number, _stream(), threading.get_ident(), self.sites.here()))
+            self.tell(
+                events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())
+            )
         for companion in self.companions:
             companion.replaying(graph, record.number)
 
     def replayed(self, graph: Any) -> None:
         """Its replay has been issued."""
         record = self._records.get(id(graph))
-        if record is not None:
+        if record is not None and not is_aside():
             for companion in reversed(self.companions):
                 companion.replayed(graph, record.number)
 
@@ -156,6 +166,11 @@ class Observer:
             companion.finish()
 
     @property
+    def following(self) -> bool:
+        """Whether what this thread does now is the program's own eager work."""
+        return not getattr(self._local, "capturing", False) and not is_aside()
+
+    @property
     def mode(self) -> Mode:
         """The mode of the innermost watch."""
         return self.watches[-1].mode if self.watches else "watch"
@@ -164,5 +179,20 @@ class Observer:
 _numbers = itertools.count(1)
 
 
-def _stream() -> int:
-    return int(torch.cuda.current_stream().stream_id)
+_DEVICES = 64
+
+
+def current_stream() -> int:
+    """The number of this thread's current stream."""
+    index = torch._C._cuda_getDevice()
+    return int(torch._C._cuda_getCurrentStream(index)[0]) * _DEVICES + int(index)
+
+
+def number_of_virtual(stream: Any) -> int:
+    """The number of a stream of the virtual device, by its state."""
+    return int(stream.number) * _DEVICES
+
+
+def number_of(stream: Any) -> int:
+    """The number of a stream."""
+    return int(stream.stream_id) * _DEVICES + int(stream.device_index)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import bisect
-import gc
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +13,7 @@ from graphlint.sentinel.core import events
 from graphlint.sentinel.findings import Stack
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording
-from graphlint.sentinel.watching.memories import Memories, Memory, base_of
+from graphlint.sentinel.watching.memories import Memories, Memory, base_of, every_tensor
 from graphlint.sentinel.watching.names import Named
 from graphlint.sentinel.watching.slots import Search, Slot
 
@@ -30,12 +28,12 @@ class Captured:
     outputs: list[events.Output] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
     names: list[Named] = field(default_factory=list)
+    memories: list[Memory] = field(default_factory=list)  # of inputs and outputs
 
-    def event(self, graph: int, stream: int, pool: int, stack: Stack) -> events.CaptureEnded:
+    def event(self, graph: int, pool: int, stack: Stack) -> events.CaptureEnded:
         """As the machine wants it."""
-        return events.CaptureEnded(
-            graph, pool, stream, stack, tuple(self.inputs), tuple(self.outputs), tuple(self.ranges)
-        )
+        inputs, outputs = tuple(self.inputs), tuple(self.outputs)
+        return events.CaptureEnded(graph, pool, stack, inputs, outputs, tuple(self.ranges))
 
 
 def read(recording: Recording, graph: Any, memories: Memories) -> Captured:
@@ -51,33 +49,65 @@ class _Reader:
     def __init__(self, recording: Recording, memories: Memories, pool: int, found: Found) -> None:
         self._recording, self._memories, self._pool = recording, memories, pool
         self._slots: dict[int, Found] = defaultdict(list)  # by where the storage begins
-        self._living: dict[int, Memory] = {}
         for tensor, slot in found:
-            self._add(tensor, slot)
+            self._slots[base_of(tensor)].append((tensor, slot))
+        self._living = self._scan()
         self._bases = sorted(self._living)
-        self._scanned = False
         self._captured = Captured()
         self._next_name = 1
 
+    def _scan(self) -> dict[int, Memory]:
+        """Every storage of the device that a tensor of the process lies on."""
+        living: dict[int, Memory] = {}
+        for tensor in every_tensor():
+            base = base_of(tensor)
+            if base and base not in living and self._on_device(base):
+                memory = self._memories.of(tensor)
+                if memory is not None:
+                    living[memory.base] = memory
+        return living
+
     def sort(self, accesses: list[Access]) -> Captured:
-        """Tell inputs from the graph's own memory."""
+        """Tell inputs from the graph's own memory, and find its outputs."""
         inputs: dict[int, list[tuple[Access, Memory]]] = {}
         for access in accesses:
-            pool = self._recording.pool_of(access.address)
-            if pool == self._pool:
-                self._captured.ranges.append((access.address, access.address + access.size))
-            elif pool is not None or self._recording.pinned(access.address):
-                memory = self._memory(access)
+            memory = self._outside(access)
+            if memory is not None:
                 inputs.setdefault(memory.number, []).append((access, memory))
+            if access.writes and self._recording.pool_of(access.address) == self._pool:
+                self._captured.ranges.append((access.address, access.address + access.size))
         for group in inputs.values():
             self._input([access for access, _ in group], group[0][1])
+        self._outputs()
         return self._captured
+
+    def _outside(self, access: Access) -> Memory | None:
+        """The memory that an access leads to, if it is not the graph's own."""
+        pool = self._recording.pool_of(access.address)
+        if pool is None and not self._recording.pinned(access.address):
+            return None
+        memory = self._covering(access.address)
+        if pool == self._pool:
+            return memory if memory is not None and memory.number in self._memories.outputs else None
+        if memory is None:
+            memory = self._memories.lost(access.address, access.size)
+            self._living[memory.base] = memory
+            bisect.insort(self._bases, memory.base)
+        return memory
+
+    def _covering(self, address: int) -> Memory | None:
+        at = bisect.bisect_right(self._bases, address) - 1
+        if at < 0:
+            return None
+        memory = self._living[self._bases[at]]
+        return memory if memory.base <= address < memory.base + max(memory.size, 1) else None
 
     def _input(self, accesses: list[Access], memory: Memory) -> None:
         first = next((access for access in accesses if access.reads), accesses[0])
         named = Named(memory, self._slots.get(memory.base, []), self._next_name)
         self._next_name += len(named.slots)
         self._captured.names.append(named)
+        self._captured.memories.append(memory)
         self._captured.inputs.append(
             events.Input(
                 memory.number,
@@ -92,50 +122,13 @@ class _Reader:
             )
         )
 
-    def _memory(self, access: Access) -> Memory:
-        memory = self._covering(access.address)
-        if memory is None and not self._scanned:
-            self._scan()
-            memory = self._covering(access.address)
-        if memory is None:
-            memory = self._memories.lost(access.address, access.size)
-            self._living[memory.base] = memory
-            bisect.insort(self._bases, memory.base)
-        return memory
-
-    def _covering(self, address: int) -> Memory | None:
-        at = bisect.bisect_right(self._bases, address) - 1
-        if at < 0:
-            return None
-        memory = self._living[self._bases[at]]
-        return memory if memory.base <= address < memory.base + max(memory.size, 1) else None
-
-    def _scan(self) -> None:
-        """Look at every tensor of the process, for those that no name was found for."""
-        self._scanned = True
-        for tensor in every_tensor():
-            base = base_of(tensor)
-            if base and base not in self._living and self._on_device(base):
-                memory = self._memories.of(tensor)
-                if memory is not None:
-                    self._living[memory.base] = memory
-        self._bases = sorted(self._living)
-
-    def _add(self, tensor: torch.Tensor, slot: Slot) -> None:
-        base = base_of(tensor)
-        if not base or not self._on_device(base):
-            return
-        if base not in self._living:
-            memory = self._memories.of(tensor)
-            if memory is None:
-                return
-            self._living[base] = memory
-        self._slots[base].append((tensor, slot))
+    def _outputs(self) -> None:
+        """What the program holds of the pool, and no earlier graph made."""
+        for base, memory in self._living.items():
+            if self._recording.pool_of(base) == self._pool and memory.number not in self._memories.outputs:
+                self._memories.outputs.add(memory.number)
+                self._captured.memories.append(memory)
+                self._captured.outputs.append(events.Output(memory.number, base, memory.size))
 
     def _on_device(self, base: int) -> bool:
         return self._recording.pool_of(base) is not None or self._recording.pinned(base)
-
-
-def every_tensor() -> Iterable[torch.Tensor]:
-    """Every tensor that Python knows."""
-    return [found for found in gc.get_objects() if issubclass(type(found), torch.Tensor)]

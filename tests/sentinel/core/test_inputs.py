@@ -8,7 +8,7 @@ import pytest
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.checks import CHECKS
-from graphlint.sentinel.core.machine import Machine
+from graphlint.sentinel.core.machine import Machine, State
 from graphlint.sentinel.findings import Finding, Place
 
 CAPTURE = (Place("runner.py", 10, "capture"),)
@@ -18,12 +18,12 @@ WEIGHT = events.Name(2, "net.weight", "parameter")
 
 
 def seen(*happened: events.Event) -> list[Finding]:
-    machine = Machine(lambda: REPLAY, CHECKS)
+    machine = Machine(State(lambda: REPLAY), CHECKS)
     return [finding for event in happened for finding in machine.handle(event)]
 
 
 def captured(*inputs: events.Input) -> events.CaptureEnded:
-    return events.CaptureEnded(1, 5, 0, CAPTURE, inputs)
+    return events.CaptureEnded(1, 5, CAPTURE, inputs)
 
 
 def given(*names: events.Name, pooled: bool = False, sure: bool = True) -> events.Input:

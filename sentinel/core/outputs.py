@@ -1,0 +1,106 @@
+"""Whether what is read of a graph's memory is what the program means: the last result, and not
+overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.sentinel.core import events
+from graphlint.sentinel.core.machine import Check, Graph, State
+from graphlint.sentinel.findings import Finding
+
+
+class StaleOutputs(Check):
+    """In mode "test": reads through a tensor that was taken before the last replay of its graph."""
+
+    name = "stale-outputs"
+    subscribes = (events.Taken, events.Read, events.ReadAsOld)
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._taken: dict[int, tuple[int, int]] = {}  # of each alias, the replay that it shows, and the place
+
+    def on(self, event: events.Event) -> Iterator[Finding]:
+        if isinstance(event, events.Taken):
+            self._take(event)
+            return
+        assert isinstance(event, (events.Read, events.ReadAsOld))
+        graph = self.state.producers.get(event.memory)
+        if graph is None:
+            return
+        if isinstance(event, events.ReadAsOld):
+            yield from self._by_name(graph, event)
+        else:
+            yield from self._read(graph, event)
+
+    def _take(self, event: events.Taken) -> None:
+        graph = self.state.producers.get(event.memory)
+        inherited = self._taken.get(event.parent) if event.parent is not None else None
+        if inherited is not None:
+            self._taken[event.alias] = inherited
+        elif graph is not None:
+            self._taken[event.alias] = (graph.replays, event.site)
+
+    def _read(self, graph: Graph, event: events.Read) -> Iterator[Finding]:
+        replay, site = self._taken.get(event.alias, (graph.replays, -1))
+        if replay < graph.replays and replay > 0:
+            message = f"the result of replay {replay} is read after replay {graph.replays} has overwritten it"
+            yield self.finding("CG201", message, graph, touched=self.state.line(site))
+        elif event.repeated > 1 and graph.replays > 1:
+            times = event.repeated
+            message = f"one output is read {times} times as if each were the result of another replay"
+            yield self.finding("CG201", message, graph, confidence="likely")
+
+    def _by_name(self, graph: Graph, event: events.ReadAsOld) -> Iterator[Finding]:
+        if event.generation < graph.replays:
+            message = (
+                f"`{event.name}` is the result of replay {event.generation}, and is read after replay "
+                f"{graph.replays} has overwritten it"
+            )
+            yield self.finding(
+                "CG201", message, graph, touched=self.state.line(event.site), confidence="likely"
+            )
+
+
+class PoolOverwrites(Check):
+    """Outputs that another graph of the pool has overwritten: read by eager code, or by a graph that takes
+    them as its input."""
+
+    name = "pool-overwrites"
+    subscribes = (events.Replayed, events.Read)
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._by: dict[int, tuple[Graph, int]] = {}  # who wrote over an output's memory, and from where
+
+    def on(self, event: events.Event) -> Iterator[Finding]:
+        if isinstance(event, events.Read):
+            graph = self.state.producers.get(event.memory)
+            if graph is not None and event.memory in self._by:
+                yield self._finding(graph, event.memory, "read")
+            return
+        assert isinstance(event, events.Replayed)
+        yield from self._replay(self.state.graphs[event.graph], event.site)
+
+    def _replay(self, graph: Graph, site: int) -> Iterator[Finding]:
+        for memory in graph.inputs:
+            producer = self.state.producers.get(memory)
+            if producer is not None and producer is not graph and memory in self._by:
+                yield self._finding(producer, memory, "read by a replay")
+        for memory in graph.outputs:
+            self._by.pop(memory, None)
+        for other in self.state.graphs.values():
+            if other is not graph and other.pool == graph.pool and other.replays:
+                for made in other.outputs.values():
+                    if made.memory not in graph.inputs and _covers(graph, made):
+                        self._by[made.memory] = (graph, site)
+
+    def _finding(self, producer: Graph, memory: int, how: str) -> Finding:
+        writer, site = self._by[memory]
+        message = f"an output is {how} after a replay of graph {writer.number} has overwritten its memory"
+        return self.finding("CG604", message, producer, touched=self.state.line(site))
+
+
+def _covers(graph: Graph, made: events.Output) -> bool:
+    end = made.address + made.size
+    return any(start < end and made.address < stop for start, stop in graph.ranges)

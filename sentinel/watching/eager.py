@@ -1,0 +1,56 @@
+"""Mode "test" installed: each operation of eager code is looked at, in every thread."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.watching import bypasses, virtual
+from graphlint.sentinel.watching.observer import Observer
+from graphlint.sentinel.watching.reads import EagerMode, Reads
+
+_TOO_OLD = "eager operations: with this version of torch, looking at them turns compiled functions off"
+
+
+@contextmanager
+def look(observer: Observer) -> Iterator[None]:
+    """Look at eager code until the block ends."""
+    if observer.reads is not None:
+        yield
+        return
+    patches = Patches()
+    observer.reads = reads = Reads(observer)
+    try:
+        bypasses.install(patches, reads)
+        virtual.follow_downloads(patches, reads)
+        if _changes_compiled_code():
+            observer.miss(_TOO_OLD)
+            yield
+            return
+        patches.set(threading.Thread, "run", _in_mode(threading.Thread.run, reads))
+        with EagerMode(reads):
+            yield
+    finally:
+        observer.reads = None
+        patches.restore()
+
+
+def _in_mode(run: Any, reads: Reads) -> Any:
+    def run_in_mode(self: Any) -> None:
+        with EagerMode(reads):
+            run(self)
+
+    return run_in_mode
+
+
+def _changes_compiled_code() -> bool:
+    """Before torch 2.13 a dispatch mode makes compiled functions run uncompiled."""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    return version < (2, 13) and bool(getattr(dynamo, "cached_backends", None))

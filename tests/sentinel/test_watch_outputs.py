@@ -1,0 +1,154 @@
+"""Programs that read what a later replay has overwritten, beside those that do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.sentinel.capturing import capture
+
+
+def codes(watching: Any) -> list[str]:
+    return [finding.code for finding in watching.findings]
+
+
+class Runner:
+    """Doubles what it is given and returns a part of its static output."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.given = torch.ones(4, device="cuda")
+        self.graph, self.out = capture(lambda: self.given * 2)
+
+    def __call__(self, value: float) -> Any:
+        self.given.fill_(value)
+        self.graph.replay()
+        return self.out[:2]
+
+
+def test_a_result_is_kept_and_read_after_the_next_replay(tested: Any) -> None:
+    runner = Runner()
+    first = runner(1.0)
+    second = runner(2.0)
+    (first + second).tolist()
+    (found,) = tested.findings
+    assert (found.code, found.confidence) == ("CG201", "definite")
+    assert found.touched[0].function.endswith("__call__")
+    assert found.replayed[0].function.endswith("after_the_next_replay")
+
+
+def test_a_result_is_copied(tested: Any) -> None:
+    runner = Runner()
+    first = runner(1.0).clone()
+    second = runner(2.0)
+    assert (first + second).tolist() == [6.0, 6.0]
+    assert tested.findings == []
+
+
+def test_each_result_is_used_before_the_next_replay(tested: Any) -> None:
+    runner = Runner()
+    total = 0.0
+    for value in range(3):
+        out = runner(float(value))
+        total += out.sum().item()
+    assert total == 12.0 and tested.findings == []
+
+
+def test_a_view_of_an_old_result_is_as_old(tested: Any) -> None:
+    runner = Runner()
+    first = runner(1.0)
+    runner(2.0)
+    first[:1].item()
+    assert codes(tested) == ["CG201"]
+
+
+def test_a_view_made_before_the_first_replay_shows_the_last_one(tested: Any) -> None:
+    runner = Runner()
+    view = runner.out[1:]
+    runner(1.0)
+    runner(2.0)
+    assert view.sum().item() == 12.0 and tested.findings == []
+
+
+def test_reads_that_no_mode_sees(tested: Any) -> None:
+    import torch
+
+    runner = Runner()
+    for read in (repr, torch.Tensor.tolist, torch.Tensor.cpu, lambda t: t.__dlpack__()):
+        before = len(tested.findings)
+        first = runner(1.0)
+        runner(2.0)
+        read(first)
+        assert len(tested.findings) == before + 1 or tested.findings[-1].times > 1, read
+
+
+def test_reads_in_another_thread(tested: Any) -> None:
+    import threading
+
+    runner = Runner()
+    first = runner(1.0)
+    runner(2.0)
+    thread = threading.Thread(target=lambda: first.sum())
+    thread.start()
+    thread.join()
+    assert codes(tested) == ["CG201"]
+
+
+def test_one_output_is_stacked_as_if_it_were_three(tested: Any) -> None:
+    import torch
+
+    given = torch.ones(2, device="cuda")
+    graph, out = capture(lambda: given * 2)
+    results = []
+    for value in range(3):
+        given.fill_(value)
+        graph.replay()
+        results.append(out)
+    torch.stack(results)
+    assert codes(tested) == ["CG201"]
+
+
+def test_an_output_is_overwritten_by_another_graph_of_the_pool(tested: Any) -> None:
+    import torch
+
+    given = torch.ones(4, device="cuda")
+    first, one = capture(lambda: (given + 1) + 1)
+    second, two = capture(lambda: given * 4, pool=first.pool())
+    second.replay()
+    first.replay()
+    assert one.tolist() == [3.0] * 4
+    assert tested.findings == []
+    two.sum()
+    assert codes(tested) == ["CG604"]
+
+
+def test_graphs_of_a_pool_in_the_order_of_capture(tested: Any) -> None:
+    import torch
+
+    given = torch.ones(4, device="cuda")
+    first, one = capture(lambda: (given + 1) + 1)
+    second, two = capture(lambda: given * 4, pool=first.pool())
+    for _ in range(2):
+        first.replay()
+        assert one.tolist() == [3.0] * 4
+        second.replay()
+        assert two.tolist() == [4.0] * 4
+    assert tested.findings == []
+
+
+def test_a_graph_takes_the_output_of_another_as_its_input(tested: Any) -> None:
+    import torch
+
+    given = torch.ones(4, device="cuda")
+    first, one = capture(lambda: given + 1)
+    second, two = capture(lambda: one * 2, pool=first.pool())
+    for _ in range(2):
+        first.replay()
+        second.replay()
+    assert two.tolist() == [4.0] * 4 and tested.findings == []
+
+
+def test_raw_pointers_are_said_to_be_unseen(tested: Any) -> None:
+    runner = Runner()
+    runner.out.data_ptr()
+    assert tested.unseen == ["reads through `data_ptr()` of an output are not seen"]
