@@ -90,6 +90,7 @@ def every_tensor() -> list[torch.Tensor]:
 
 def _kinds(kind: type) -> set[type]:
     found = {kind}
+    below: type
     for below in type.__subclasses__(kind):
         found |= _kinds(below)
     return found
