@@ -10,6 +10,8 @@ from graphlint.analysis.values import Tensor
 from graphlint.finding import Level
 from graphlint.rules.rule import Report, Rule
 
+# Captures that leave the backward pass to the program.
+BY_PROGRAM = ("torch.cuda.graph", "capture_begin")
 HELP = "capture the backward pass too, or use `torch.cuda.make_graphed_callables`"
 
 
@@ -25,8 +27,12 @@ class EagerBackwardOfCapture(Rule):
     def on(self, event: Called) -> Iterator[Report]:
         if event.what != "backward" or event.capture is not None or not isinstance(event.target, Tensor):
             return
-        graph = event.target.storage.graph
-        record = graph.fields.get("record") if graph is not None else None
-        if isinstance(record, Capture) and record.kind in ("torch.cuda.graph", "capture_begin"):
-            message = "this backward pass uses the autograd graph of the capture, which replays do not renew"
-            yield Report(event.place, message, chain=(record.place.hop, event.place.hop), help=HELP)
+        own = event.target.storage.graph
+        for graph in (own,) if own is not None else event.target.through:
+            record = graph.fields.get("record")
+            if isinstance(record, Capture) and record.kind in BY_PROGRAM:
+                message = (
+                    "this backward pass uses the autograd graph of the capture, which replays do not renew"
+                )
+                yield Report(event.place, message, chain=(record.place.hop, event.place.hop), help=HELP)
+                return

@@ -8,7 +8,8 @@ from graphlint.analysis import gradients
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Obj, Tensor
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.values import Const, Obj, Tensor
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -41,6 +42,7 @@ class GraphedCallableMisuse(Rule):
                 yield from self._judge_sample(event, event.target)
                 self._forwards.setdefault(event.target.serial, []).append(event)
         elif event.what == "backward" and event.capture is None:
+            yield from _judge_second_derivative(event)
             yield from self._judge(event)
 
     def _judge_sample(self, event: Called, graphed: Obj) -> Iterator[Report]:
@@ -66,6 +68,21 @@ class GraphedCallableMisuse(Rule):
                 chain = (calls[-2].place.hop, calls[-1].place.hop, event.place.hop)
                 yield Report(calls[-1].place, message, Confidence.LIKELY, chain=chain, help=help_)
         self._forwards.clear()
+
+
+def _judge_second_derivative(event: Called) -> Iterator[Report]:
+    """The backward pass of a graphed callable is a replay, of which autograd knows nothing."""
+    again = event.keywords.get("create_graph")
+    if not isinstance(event.target, Tensor) or not isinstance(again, Const) or not again.value:
+        return
+    for graph in event.target.through:
+        record = graph.fields.get("record")
+        if isinstance(record, Capture) and record.kind == "make_graphed_callables":
+            message = "a graphed callable has no second derivative, which `create_graph=True` asks for"
+            chain = (record.place.hop, event.place.hop)
+            help_ = "call the module as it is where second derivatives are needed"
+            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=help_)
+            return
 
 
 def _belong_together(first: Called, second: Called) -> bool:

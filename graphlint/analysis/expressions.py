@@ -252,6 +252,8 @@ def _unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
     value = evaluate(m, node.operand, frame)
     if isinstance(node.op, ast.Not):
         truth = conditions.test(m, value, node.operand, frame, "not")
+        if isinstance(value, Unknown) and truth is None:  # whatever it is, this is a bool
+            return Host("bool", value.change, ("not", identity_of(value)))
         return derived("not", value, kind="bool") if truth is None else Const(not truth, cells_of(value))
     if isinstance(value, Tensor):
         return tensor_ops.fresh_like(m, value, frame.place(node))

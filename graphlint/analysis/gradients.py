@@ -38,14 +38,15 @@ def flows_into(m: Machine, tensor: Tensor) -> bool:
 
 def note_made(m: Machine, name: str, operands: Iterable[Tensor], made: Value) -> None:
     """An operation has made something of tensors."""
-    flows = (
-        enabled(m)
-        and name not in operations.listed("without_gradient")
-        and any(flows_into(m, each) for each in operands)
-    )
+    recorded = enabled(m) and name not in operations.listed("without_gradient")
+    flowing = [each for each in operands if flows_into(m, each)] if recorded else []
+    through = frozenset(graph for each in flowing for graph in each.through)
+    if m.capture is not None and m.capture.graph is not None:
+        through |= {m.capture.graph}
     for tensor in tensors_in(made, 1):
         if not tensor.parameter:
-            tensor.trained = flows and tensor.kind not in ("bool", "int", "byte")
+            tensor.trained = bool(flowing) and tensor.kind not in ("bool", "int", "byte")
+            tensor.through = through if tensor.trained else frozenset()
 
 
 def is_plain(sample: Tensor) -> bool:

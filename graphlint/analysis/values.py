@@ -188,6 +188,7 @@ class Tensor(Value):
         "storage",
         "strided",
         "taken",
+        "through",
         "trained",
     )
 
@@ -214,6 +215,9 @@ class Tensor(Value):
         self.library = ""
         self.part: Value | None = None
         self.trained = False  # certainly: a gradient flows back through it
+        self.through: frozenset[Obj] = (
+            frozenset()
+        )  # ... and through operations that these graphs have recorded
         self.strided = False  # a view with other strides, which `contiguous` copies
 
     @property
@@ -228,7 +232,7 @@ class Tensor(Value):
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
         made.received = self.received
         made.library, made.part, made.strided = self.library, self.part, self.strided
-        made.trained = self.trained
+        made.trained, made.through = self.trained, self.through
         return made
 
     def __repr__(self) -> str:

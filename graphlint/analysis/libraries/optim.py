@@ -127,7 +127,9 @@ def _backward(call: Call) -> Value:
     target = roots[0] if roots and isinstance(roots[0], Value) else NONE
     m.trains = True
     trained = tuple(nn.trained_parameters(m, call.place))
-    m.emit(Called(place=call.place, what="backward", target=target, arguments=trained, data=call.name))
+    event = Called(place=call.place, what="backward", target=target, arguments=trained, data=call.name)
+    event.keywords = call.arguments.kwargs
+    m.emit(event)
     if isinstance(target, Tensor):
         tensor_ops.note_use(m, [target], call.place)
     if m.captures:

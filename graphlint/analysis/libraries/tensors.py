@@ -202,6 +202,12 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     effects.note_operands(m, tensors, made)
     if operation.result != "inplace" and tensors:
         gradients.note_made(m, operation.name.rpartition(".")[2], tensors, made)
+    if (
+        operation.factory
+        and isinstance(made, Tensor)
+        and table_conditions.is_true(keywords.get("requires_grad"))
+    ):
+        made.trained = True
     rows.note_made(m, tensors, made)
     rows.note_operation(call, operation, operands)
     if tensors and table_conditions.is_true(call.get(1, "non_blocking")):
