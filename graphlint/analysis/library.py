@@ -199,6 +199,9 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
     m.unresolved(place, f"calling a `{owner.cls}`")
     m.emit(Called(place=place, what="opaque", target=owner, arguments=arguments.all()))
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
+    for value in arguments.all():
+        if given and not tensor_ops.any_tensor(value):
+            tensor_ops.host_use(m, place.node, value, "argument", frame)
     if given and override is None:
         return tensor_ops.opaque_result(m, place)
     return Unknown(f"result of calling `{owner.cls}`")
