@@ -18,7 +18,7 @@ class ColdCompileInCapture(Rule):
     hazard = "jit-in-capture"
     level = Level.ERROR
     summary = "code is compiled or tuned during a capture, because it first runs there"
-    rows = ("I02", "I03", "K05")
+    rows = ("I02", "I03", "I04", "K05")
     subscribes = (Called,)
 
     def on(self, event: Called) -> Iterator[Report]:
@@ -29,9 +29,25 @@ class ColdCompileInCapture(Rule):
         if event.what == "compiled" and event.data.get("cudagraphs"):
             message = "this compiled callable replays CUDA graphs of its own, which a capture cannot record"
             yield Report(event.place, message, help=INNER)
+        elif event.data.get("other") and not capture.facts.get("warmed"):
+            yield from _judge_other(event)
         elif event.what == "compiled" and cold:
             message = "this compiled callable first runs here, and compiling it breaks the capture"
             yield Report(event.place, message, help=WARM)
         elif event.what == "launch" and event.data.get("tuned") and cold:
             message = "this autotuned kernel is first launched here, and tuning it waits for the GPU"
             yield Report(event.place, message, help=WARM)
+
+
+def _judge_other(event: Called) -> Iterator[Report]:
+    """It has run, but not with these sizes: the code that has been made does not fit them."""
+    if event.what == "compiled":
+        message = (
+            "this compiled callable has run with other shapes only, and compiling it again breaks the capture"
+        )
+        yield Report(event.place, message, help=WARM)
+    elif event.data.get("tuned"):
+        message = (
+            "this autotuned kernel has been tuned for other values of its key only, and tuning it waits here"
+        )
+        yield Report(event.place, message, help=WARM)

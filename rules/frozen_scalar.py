@@ -34,7 +34,7 @@ class FrozenScalar(Rule):
     hazard = "frozen-scalar"
     level = Level.ERROR
     summary = "a host number that changes between calls is recorded into a graph"
-    rows = ("D01", "D02", "D03", "D04", "D05", "D10", "L03", "L05")
+    rows = ("D01", "D02", "D03", "D04", "D05", "D10", "J11", "L03", "L05")
     subscribes = (FrozenUse,)
 
     def on(self, event: FrozenUse) -> Iterator[Report]:

@@ -13,6 +13,7 @@ from graphlint.analysis import (
     displaced,
     effects,
     handed,
+    host_work,
     ignored,
     late_changes,
     orphans,
@@ -305,6 +306,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     _frozen_uses(m, record, place)
     carried.replayed(m, record, place)
     derived.replayed(m, record, place)
+    host_work.replayed(m, record)
     ignored.replayed(m, record, place)
     late_changes.replayed(m, record, place, {id(each.read) for each in changed})
     _overwrite_pool(m, record, place)

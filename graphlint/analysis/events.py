@@ -253,6 +253,16 @@ class SideEffect(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class HostWork(Event):
+    """Captured code computes a tensor on the host from memory that changes, and replays use the result.
+
+    `read` is where eager code reads a tensor that captured code moves on, None for a result that is recorded.
+    """
+
+    read: Place | None = None
+
+
+@dataclass(slots=True, kw_only=True)
 class LoopStarted(Event):
     """A `for` loop over `iterable`; `values` are the known elements in order, if any."""
 

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     carried,
     effects,
     gradients,
+    host_work,
     ignored,
     late_changes,
     lazies,
@@ -187,6 +188,7 @@ def wrote_tensor(
         m.captures[-1].filled.add(owner.storage)
         if accumulates:
             effects.note_advanced(m, owner, place)
+        host_work.note(m, [*tensors_in(value), *([owner] if accumulates else [])], [owner], place)
     else:
         timeline.wrote(m, owner, value, place, waits=waits)
         carried.note_refilled(m, owner)

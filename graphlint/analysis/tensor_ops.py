@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, derived, effects, gradients, ignored, rows, streams, timeline
+from graphlint.analysis import (
+    conditions,
+    derived,
+    effects,
+    gradients,
+    host_work,
+    ignored,
+    rows,
+    streams,
+    timeline,
+)
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
@@ -84,6 +94,7 @@ def arithmetic(
         return Unknown("tensor arithmetic", typed="tensor")
     if not any(tensor.on_device for tensor in tensors):
         timeline.host_reads(m, tensors, place)
+        host_work.read(m, tensors, place)
     note_use(m, tensors, place)
     library = next((t.library for t in tensors if t.library), "")
     if isinstance(getattr(node, "op", None), ast.MatMult):
@@ -96,6 +107,7 @@ def arithmetic(
     made.library = library
     rows.note_made(m, tensors, made)
     effects.note_operands(m, tensors, made)
+    host_work.note(m, tensors, [made], place)
     if kind == "bool" and all(t.storage.owner == "opaque" for t in tensors):
         made.storage.owner = "opaque"  # a comparison of what may be no tensor decides nothing about one
     derived.note_made(m, tensors, made)
@@ -213,6 +225,7 @@ def formatted(m: Machine, node: ast.AST, value: Value, frame: Frame, how: str) -
     printed = _printed(value)
     if not m.captures:
         timeline.host_reads(m, printed, frame.place(node))
+        host_work.read(m, printed, frame.place(node))
     found = [t for t in printed if t.on_device]
     if found:
         effect(m, node, "Tensor.__format__", "format", tuple(found), frame, how=how)
@@ -234,6 +247,7 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
     capture = m.capture
     if capture is None:
         timeline.host_reads(m, tensors, m.frame.here)
+        host_work.read(m, tensors, m.frame.here)
     told = capture is not None and (
         any(tensor.on_device for tensor in tensors)
         or not any(_is_brought(capture, tensor) for tensor in tensors)

@@ -142,3 +142,114 @@ TUNED = "@triton.autotune(configs=[triton.Config({'BLOCK': 128})], key=['n'])"
 )
 def test_autotuned_kernels(decorator: str, warm: str, mark: str) -> None:
     check_marks(KERNEL.format(decorator=decorator, warm=warm, mark=mark))
+
+
+def test_a_warm_up_with_other_shapes_leaves_the_captured_one_to_be_compiled() -> None:
+    check_marks(
+        """
+        import torch
+
+
+        class Runner:
+            def __init__(self):
+                self.function = torch.compile(lambda x: (x * 2).sum(-1))
+                self.x = torch.zeros(4, 8, device="cuda")
+                self.function(torch.zeros(16, 8, device="cuda"))
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.function(self.x)  # expect: CG702
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "warm"),
+    [
+        ("", "torch.zeros(4, 8, device='cuda')"),
+        (", dynamic=True", "torch.zeros(16, 8, device='cuda')"),
+        ("", "torch.zeros(size, 8, device='cuda')"),
+        ("", "given"),
+    ],
+)
+def test_a_warm_up_that_may_serve_the_captured_shape(options: str, warm: str) -> None:
+    check_marks(
+        f"""
+        import torch
+
+
+        class Runner:
+            def __init__(self, size: int, given: torch.Tensor):
+                self.function = torch.compile(lambda x: (x * 2).sum(-1){options})
+                self.x = torch.zeros(4, 8, device="cuda")
+                self.function({warm})
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.function(self.x)  # ok: CG702
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+def test_two_shapes_make_the_compiler_take_sizes_as_variable() -> None:
+    check_marks(
+        """
+        import torch
+
+
+        class Runner:
+            def __init__(self):
+                self.function = torch.compile(lambda x: (x * 2).sum(-1))
+                self.x = torch.zeros(4, 8, device="cuda")
+                for size in (16, 32):
+                    self.function(torch.zeros(size, 8, device="cuda"))
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.function(self.x)  # ok: CG702
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+@pytest.mark.parametrize(("size", "mark"), [(4096, "expect"), (1024, "ok")])
+def test_an_autotuned_kernel_is_tuned_for_each_value_of_its_key(size: int, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+        import triton
+        import triton.language as tl
+
+
+        @triton.autotune(configs=[triton.Config({{"BLOCK": 64}}), triton.Config({{"BLOCK": 128}})], key=["n"])
+        @triton.jit
+        def double(x, n, BLOCK: tl.constexpr):
+            at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            tl.store(x + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+
+        class Runner:
+            def __init__(self):
+                self.x = torch.zeros(1024, device="cuda")
+                double[(16,)](torch.zeros({size}, device="cuda"), {size})
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    double[(16,)](self.x, 1024)  # {mark}: CG702
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.x.clone()
+        """
+    )

@@ -302,3 +302,60 @@ class Step:
 )
 def test_numbers_read_from_host_tensors(made: str, mark: str) -> None:
     check_marked_rules(READ_BACK.format(made=made, mark=mark))
+
+
+def test_a_flag_that_a_call_turns_around_is_a_flag_whatever_it_was_made_of() -> None:
+    check_marks(
+        """
+        import torch
+
+
+        class Sampler:
+            def __init__(self):
+                self.x = torch.zeros(4, 8, device="cuda")
+                self.sampling = True
+                self.graph = None
+
+            def pick(self):
+                if self.sampling:  # expect: CG402
+                    return self.x.topk(4)[1]
+                return self.x.argmax(-1)
+
+            def step(self, x, greedy):
+                self.sampling = not greedy
+                self.x.copy_(x)
+                if self.graph is None:
+                    self.pick()
+                    self.graph = torch.cuda.CUDAGraph()
+                    with torch.cuda.graph(self.graph):
+                        self.y = self.pick()
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+def test_a_number_given_to_a_module_of_a_library() -> None:
+    check_marks(
+        """
+        import torch
+        import layers
+
+
+        class Runner:
+            def __init__(self):
+                self.layer = layers.Scale(8)
+                self.x = torch.zeros(8, device="cuda")
+                self.factor, self.bias = 2, 1
+                self.layer(self.x, factor=2, bias=1)
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.layer(self.x, factor=self.factor, bias=1)  # expect: CG402
+
+            def step(self, x, factor: int):
+                self.factor = factor
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )

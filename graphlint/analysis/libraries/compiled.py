@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, captures, roots, tensor_ops
+from graphlint.analysis import calls, captures, roots, specialised, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -45,6 +45,7 @@ def _compile(call: Call) -> Value:
     made.fields["cudagraphs"] = uses_cudagraphs(call)
     made.fields["mode"] = call.text(4, "mode")
     made.fields["warm"] = NONE
+    made.fields[specialised.DYNAMIC] = call.flag(2, "dynamic")
     if made.fields["cudagraphs"]:
         made.fields["graph"] = _own_graph(call.place)
     return made
@@ -81,14 +82,17 @@ def uses_cudagraphs(call: Call) -> bool:
 def _call_compiled(call: Call) -> Value:
     """A compiled callable: cold the first time; with CUDA graphs its outputs live until its next call."""
     m, owner = call.m, call.this
+    shapes = specialised.of_tensors(call.arguments)
     data = {
         "warm": is_warm(owner),
+        "other": specialised.is_new(m, owner, shapes, sizes_adapt=True),
         "cudagraphs": owner.fields.get("cudagraphs"),
         "mode": owner.fields.get("mode"),
     }
     m.emit(Called(place=call.place, what="compiled", target=owner, arguments=call.arguments.all(), data=data))
     if not m.captures:
         m.heap.write(owner.fields, "warm", Const(True))
+        specialised.note_run(m, owner, shapes)
     value = _run_quietly(call, owner)
     graph = owner.fields.get("graph")
     if isinstance(graph, Obj) and not m.captures:
@@ -181,6 +185,12 @@ def unknown_step(m: Machine, place: Place) -> Tensor | None:
     return output(m, graph, place)
 
 
+@model("torch._dynamo.mark_dynamic", "torch._dynamo.maybe_mark_dynamic", "torch._dynamo.mark_unbacked")
+def _mark_dynamic(call: Call) -> Value:
+    call.m.memo[specialised.MARKED] = True
+    return NONE
+
+
 # Triton
 
 
@@ -208,12 +218,16 @@ def _jit(call: Call) -> Value:
 def _autotune(call: Call) -> Value:
     made = Obj("kernel-decorator", call.place)
     made.fields["tuned"] = Const(True)
+    made.fields["key"] = call.get(1, "key") or NONE
     return made
 
 
 @model("kernel-decorator.__call__")
 def _decorate(call: Call) -> Value:
-    return _kernel(call, tuned=call.this.fields.get("tuned") is not None)
+    made = _kernel(call, tuned=call.this.fields.get("tuned") is not None)
+    if isinstance(made, Obj):
+        made.fields.setdefault("key", call.this.fields.get("key", NONE))
+    return made
 
 
 def _kernel(call: Call, *, tuned: bool) -> Value:
@@ -249,17 +263,17 @@ def _launch_with(call: Call) -> Value:
 def _launch(call: Call) -> Value:
     """`kernel[grid](...)`: host numbers among the arguments and in the grid are recorded."""
     m, kernel = call.m, call.this.fields.get("kernel")
-    m.emit(
-        Called(
-            place=call.place,
-            what="launch",
-            target=kernel if isinstance(kernel, Value) else NONE,
-            arguments=call.arguments.all(),
-            data={"tuned": _is_tuned(kernel), "warm": isinstance(kernel, Obj) and is_warm(kernel)},
-        )
-    )
-    if isinstance(kernel, Obj) and not m.captures:
-        m.heap.write(kernel.fields, "warm", Const(True))
+    event = Called(place=call.place, what="launch", target=NONE, arguments=call.arguments.all())
+    event.data = {"tuned": _is_tuned(kernel), "warm": False}
+    if isinstance(kernel, Obj):
+        keys = specialised.of_keys(kernel, call.arguments)
+        event.target = kernel
+        event.data["warm"] = is_warm(kernel)
+        event.data["other"] = specialised.is_new(m, kernel, keys, sizes_adapt=False)
+        if not m.captures:
+            m.heap.write(kernel.fields, "warm", Const(True))
+            specialised.note_run(m, kernel, keys)
+    m.emit(event)
     given = [t for value in call.arguments.all() for t in tensors_in(value, 1)]
     tensor_ops.note_use(m, given, call.place)
     if m.captures:

@@ -11,6 +11,7 @@ from graphlint.analysis import (
     effects,
     frameworks,
     gradients,
+    host_work,
     parallel,
     rows,
     storing,
@@ -38,6 +39,7 @@ from graphlint.analysis.values import (
     change_of,
     identity_of,
     is_none,
+    tensors_in,
 )
 from graphlint.rules import operations
 
@@ -190,6 +192,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     is_number = operation.result in HOST_RESULTS or operation.result == "host-list"
     if device in ("cpu", "pinned") and not is_number and not any(t.on_device for t in tensors):
         timeline.host_reads(m, tensors, call.place)
+        host_work.read(m, tensors[1:] if operation.result == "inplace" else tensors, call.place)
     tensor_ops.note_use(m, tensors, call.place)
     if isinstance(out, Tensor):
         tensor_ops.note_use(m, [out], call.place)
@@ -200,6 +203,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     if not operation.factory:
         derived.note_made(m, tensors, made)
     effects.note_operands(m, tensors, made)
+    if operation.result != "inplace":
+        host_work.note(m, tensors, tensors_in(made, 1), call.place)
     if operation.result != "inplace" and tensors:
         gradients.note_made(m, operation.name.rpartition(".")[2], tensors, made)
     if (

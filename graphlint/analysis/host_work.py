@@ -1,0 +1,102 @@
+"""Tensor operations on the host in captured code: they run once, at the capture, and no replay repeats them.
+
+What they make of memory that the program goes on writing is old news from the next replay on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import conditions
+from graphlint.analysis.certainty import Certainty
+from graphlint.analysis.events import HostWork
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture, names_other_memory, value_in
+from graphlint.analysis.values import Storage, Tensor, tensors_in
+from graphlint.finding import Hop
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+ON_HOST = ("cpu", "pinned")
+
+
+@dataclass(slots=True)
+class Work:
+    """What captured code has computed on the host, and from which memory that it has not made itself."""
+
+    place: Place
+    chain: tuple[Hop, ...]
+    certainty: Certainty
+    sources: frozenset[Storage]
+    sums: bool = False  # it goes on from its own old value
+    recorded: bool = False  # the graph copies it to the device
+
+
+def note(m: Machine, operands: Iterable[Tensor], results: Iterable[Tensor], place: Place) -> None:
+    """Captured code has computed `results`; on the device, they may take in what was computed on the host."""
+    capture = m.capture
+    if capture is None or capture.compiled:
+        return
+    given, made = list(operands), list(results)
+    works: dict[Storage, Work] = capture.facts.setdefault("host-work", {})
+    for each in given:
+        if each.storage in works and any(result.on_device for result in made):
+            works[each.storage].recorded = True
+    if not all(each.device in ON_HOST for each in (*given, *made)):
+        return
+    sources = frozenset(source for each in given for source in _sources(capture, works, each))
+    for each in made:
+        if sources:
+            sums = any(one.storage is each.storage for one in given)
+            works[each.storage] = Work(place, m.chain(place), conditions.certainty(m), sources, sums)
+        else:
+            works.pop(each.storage, None)
+
+
+def _sources(capture: Capture, works: dict[Storage, Work], operand: Tensor) -> Iterable[Storage]:
+    known = works.get(operand.storage)
+    if known is not None:
+        return known.sources
+    return (operand.storage,) if operand.storage.serial < capture.facts.get("born", 0) else ()
+
+
+def replayed(m: Machine, record: Capture) -> None:
+    """A graph is replayed: with results that were computed from what has changed since."""
+    for made, work in record.facts.get("host-work", {}).items():
+        if work.recorded and not _is_written_since(m, record, made):
+            others = work.sources - {made}
+            if any(_is_written_since(m, record, each) or _is_replaced(record, each) for each in others):
+                _tell(m, record, work, None)
+
+
+def read(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
+    """Eager code reads tensors on the host, after replays that should have moved them on."""
+    for tensor in tensors if not m.captures else ():
+        for record in m.finished if tensor.device in ON_HOST else ():
+            work = record.facts.get("host-work", {}).get(tensor.storage)
+            if work is None or not work.sums or _is_written_since(m, record, tensor.storage):
+                continue
+            if record.graph is not None and record.graph.fields.get("stamp", 0):
+                _tell(m, record, work, place)
+
+
+def _tell(m: Machine, record: Capture, work: Work, read_at: Place | None) -> None:
+    event = HostWork(place=work.place, chain=work.chain, capture=record, certainty=work.certainty)
+    event.read = read_at
+    m.emit(event)
+
+
+def _is_written_since(m: Machine, record: Capture, storage: Storage) -> bool:
+    return m.refilled.get(storage, -1) >= record.clock
+
+
+def _is_replaced(record: Capture, storage: Storage) -> bool:
+    """Whether what captured code found the memory by names other memory now."""
+    for found in record.host_memory.values():
+        if any(tensor.storage is storage for tensor in tensors_in(found.value, 1)):
+            now = value_in(found.fields, found.key)
+            return now is not None and names_other_memory(found.value, now)[1]
+    return False

@@ -1,0 +1,77 @@
+"""For which arguments compiled and tuned code has run: other ones make it compile, or tune, again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.values import Const, Function, Obj, Sequence_, Tensor, Value
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+Sizes = tuple[int | None, ...]
+Signature = tuple[Sizes | None, ...]
+"""Of each argument the sizes that it is specialised to, None for what is not known."""
+
+DYNAMIC = "dynamic"
+MARKED = "sizes marked as dynamic"
+
+
+def of_tensors(arguments: Arguments) -> Signature:
+    """The shapes of the tensors that a compiled callable is given."""
+    return tuple(_sizes(value) for value in arguments.all())
+
+
+def of_keys(kernel: Obj, arguments: Arguments) -> Signature:
+    """The numbers by which an autotuned kernel chooses its configuration."""
+    keys, wrapped = kernel.fields.get("key"), kernel.fields.get("wrapped")
+    if not isinstance(keys, Sequence_) or not isinstance(wrapped, Function) or arguments.more is not None:
+        return ()
+    names = [each.arg for each in wrapped.node.args.args]
+    given = dict(zip(names, arguments.args, strict=False)) | arguments.kwargs
+    return tuple(
+        (_number(given.get(str(key.value))),) if isinstance(key, Const) else None for key in keys.items
+    )
+
+
+def _sizes(value: Value) -> Sizes | None:
+    if not isinstance(value, Tensor) or value.shape is None:
+        return None
+    return tuple(_number(size) for size in value.shape)
+
+
+def _number(value: Value | None) -> int | None:
+    known = isinstance(value, Const) and type(value.value) is int
+    return value.value if known else None  # type: ignore[union-attr]
+
+
+def note_run(m: Machine, owner: Obj, signature: Signature) -> None:
+    """The code has run eagerly with such arguments."""
+    m.memo.setdefault(("ran with", owner.serial), set()).add(signature)
+
+
+def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -> bool:
+    """Whether the code has certainly never run with such arguments.
+
+    Where `sizes_adapt`, a second set of sizes makes the compiler take them as variable: a third one is not new.
+    """
+    known = m.memo.get(("ran with", owner.serial), set())
+    if not known or (sizes_adapt and (len(known) > 1 or m.memo.get(MARKED))):
+        return False
+    if sizes_adapt and owner.fields.get(DYNAMIC) is True:
+        return False
+    return all(_differ(signature, each) for each in known)
+
+
+def _differ(one: Signature, other: Signature) -> bool:
+    return len(one) == len(other) and any(
+        a is not None
+        and b is not None
+        and (len(a) != len(b) or any(_apart(*pair) for pair in zip(a, b, strict=True)))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _apart(one: int | None, other: int | None) -> bool:
+    return one is not None and other is not None and one != other
