@@ -305,7 +305,7 @@ def test_numbers_read_from_host_tensors(made: str, mark: str) -> None:
 
 
 def test_a_flag_that_a_call_turns_around_is_a_flag_whatever_it_was_made_of() -> None:
-    check_marks(
+    check_marked_rules(
         """
         import torch
 
@@ -336,7 +336,7 @@ def test_a_flag_that_a_call_turns_around_is_a_flag_whatever_it_was_made_of() -> 
 
 
 def test_a_number_given_to_a_module_of_a_library() -> None:
-    check_marks(
+    check_marked_rules(
         """
         import torch
         import layers
