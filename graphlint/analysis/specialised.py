@@ -54,7 +54,7 @@ def note_run(m: Machine, owner: Obj, signature: Signature) -> None:
 def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -> bool:
     """Whether the code has certainly never run with such arguments.
 
-    Where `sizes_adapt`, a second set of sizes makes the compiler take them as variable: a third one is not new.
+    Where `sizes_adapt`, a second set of sizes makes the compiler take them as variable: a third is not new.
     """
     known = m.memo.get(("ran with", owner.serial), set())
     if not known or (sizes_adapt and (len(known) > 1 or m.memo.get(MARKED))):
