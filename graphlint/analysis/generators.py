@@ -41,9 +41,13 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
     while stack:
         current = stack.pop()
         found.append(current)
-        if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(children(current))
+        kind = type(current)
+        if kind is not ast.Name and kind is not ast.Constant and kind not in _SCOPES:
+            stack += children(current)
     return found
+
+
+_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 
 
 def suspended(m: Machine, function: Function, env: Env, place: Place) -> Obj:

@@ -394,6 +394,18 @@ class Machine:
         outputs.check(self, value, place)
         outputs.check_pool(self, value, place)
 
+    def close(self) -> None:
+        """Let go of all values: they refer to each other in circles, and through them to syntax trees.
+
+        The machine is of no use afterwards. Else only a search for garbage, slow with so many trees in
+        memory, would find that the modules which nobody needs any more can go.
+        """
+        for env in self.module_envs.values():
+            env.fields.clear()
+        for info in self.classes.values():
+            vars(info).clear()
+        vars(self).clear()
+
     # compiled code
 
     @property

@@ -50,14 +50,24 @@ def text_of(node: ast.AST) -> Text:
     if cached is None:
         cached = Text()
         for part in walk(node):
-            if type(part) in _SAYING:
+            kind = type(part)
+            if kind is ast.Name:
+                cached.names.add(part.id)  # type: ignore[attr-defined]
+            elif kind is ast.Attribute:
+                cached.names.add(part.attr)  # type: ignore[attr-defined]
+                if part.attr in _CONTEXTS and not cached.captures:  # type: ignore[attr-defined]
+                    cached.captures = _is_graph_context(part)
+            elif kind in _SAYING:
                 _read(part, cached)
-        cached.captures = cached.captures or is_declared(node)
+        capturing = operations.listed("capturing") - {"graph"}
+        cached.captures = cached.captures or is_declared(node) or not capturing.isdisjoint(cached.names)
+        cached.replays = not operations.listed("replaying").isdisjoint(cached.names)
         node._text = cached  # type: ignore[attr-defined]
     return cached
 
 
-_SAYING = frozenset({ast.Attribute, ast.Name, ast.Constant, ast.Call, ast.ImportFrom})
+_SAYING = frozenset({ast.Constant, ast.Call, ast.ImportFrom})
+_CONTEXTS = frozenset({"graph", "Graph"})
 
 
 def names_reached(methods: Mapping[str, ast.AST], name: str) -> Iterator[str]:
@@ -79,17 +89,8 @@ def reached_from(name: str, known: Set[str], mentioned: Callable[[str], set[str]
 
 
 def _read(part: ast.AST, text: Text) -> None:
-    name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
-    if name:
-        text.names.add(name)
-        text.captures = (
-            text.captures
-            or (name in operations.listed("capturing") and name != "graph")
-            or _is_graph_context(part)
-        )
-        text.replays = text.replays or name in operations.listed("replaying")
-    elif isinstance(part, ast.Constant) and isinstance(part.value, str) and _turns_graphs_on(part.value):
-        text.compiles = True
+    if isinstance(part, ast.Constant):
+        text.compiles = text.compiles or (isinstance(part.value, str) and _turns_graphs_on(part.value))
     elif isinstance(part, ast.Call):
         text.captures = text.captures or _calls_graph(part)
         named = (word.value for word in part.keywords if word.arg == "target")

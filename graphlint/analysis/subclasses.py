@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import names
 from graphlint.analysis.classes import ClassInfo, last_name, names_record
@@ -101,47 +101,68 @@ def made_names(module: ModuleFile) -> frozenset[str]:
     return cached
 
 
-def _made(tree: ast.AST) -> Iterator[str]:
+def _made(tree: ast.AST) -> set[str]:
+    found: set[str] = set()
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.Call):
-            asking = last_name(node.func) in _ASKING
-            stack.append(node.func)
-            yield last_name(node.func)
-            if not asking:
-                stack.extend([*node.args, *node.keywords])
-                yield from map(last_name, [*node.args, *(keyword.value for keyword in node.keywords)])
+        kind = type(node)
+        if kind is ast.Name or kind is ast.Constant:
             continue
-        if isinstance(node, ast.Subscript) and last_name(node.value)[:1].isupper():
-            continue  # a type
-        if isinstance(node, ast.ClassDef) and any(
-            isinstance(item, ast.Call) and not names_record(item) for item in node.decorator_list
-        ):
-            yield node.name
-        yield from map(last_name, _values_in(node))
-        stack.extend(_children(node))
+        if kind in _PASSING_ON:
+            values, below = _PASSING_ON[kind](node)
+            found.update(map(last_name, values))
+            stack += below
+        else:
+            stack += children(node)
+    return found
 
 
-def _values_in(node: ast.AST) -> list[ast.expr]:
-    """The expressions that a statement or container passes on as values."""
-    if isinstance(node, (ast.Return, ast.Assign, ast.AnnAssign)):
-        return [node.value] if node.value is not None else []
-    if isinstance(node, ast.Dict):
-        return list(node.values)
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        return list(node.elts)
-    if isinstance(node, ast.IfExp):
-        return [node.body, node.orelse]
-    return []
+_Parts = tuple[Sequence[ast.expr], Sequence[ast.AST]]
+"""The expressions that a node passes on as values, and the nodes below it: no annotations, no bases."""
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
-    """The nodes below that are no annotations and no bases."""
-    if isinstance(node, ast.ClassDef):
-        return [*node.keywords, *node.body, *node.decorator_list]
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return [node.args, *node.body, *node.decorator_list]
-    if isinstance(node, ast.AnnAssign):
-        return [node.target, node.value] if node.value is not None else [node.target]
-    return [] if isinstance(node, ast.arg) else children(node)
+def _of_call(node: ast.Call) -> _Parts:
+    if last_name(node.func) in _ASKING:
+        return [node.func], [node.func]
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return [node.func, *given], [node.func, *given]
+
+
+def _of_subscript(node: ast.Subscript) -> _Parts:
+    is_type = last_name(node.value)[:1].isupper()
+    return (), () if is_type else (node.value, node.slice)
+
+
+def _of_class(node: ast.ClassDef) -> _Parts:
+    registered = any(isinstance(item, ast.Call) and not names_record(item) for item in node.decorator_list)
+    own = [ast.Name(node.name)] if registered else ()
+    return own, [*node.keywords, *node.body, *node.decorator_list]
+
+
+def _of_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> _Parts:
+    defaults = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
+    return (), [*defaults, *node.body, *node.decorator_list]
+
+
+def _of_assignment(node: ast.Assign | ast.AnnAssign) -> _Parts:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return ([node.value], [*targets, node.value]) if node.value is not None else ((), targets)
+
+
+_PASSING_ON: dict[type[ast.AST], Callable[[Any], _Parts]] = {
+    ast.Call: _of_call,
+    ast.Subscript: _of_subscript,
+    ast.ClassDef: _of_class,
+    ast.FunctionDef: _of_function,
+    ast.AsyncFunctionDef: _of_function,
+    ast.Assign: _of_assignment,
+    ast.AnnAssign: _of_assignment,
+    ast.Return: lambda node: ([node.value], [node.value]) if node.value is not None else ((), ()),
+    ast.Dict: lambda node: (node.values, [each for each in (*node.keys, *node.values) if each is not None]),
+    ast.List: lambda node: (node.elts, node.elts),
+    ast.Tuple: lambda node: (node.elts, node.elts),
+    ast.Set: lambda node: (node.elts, node.elts),
+    ast.IfExp: lambda node: ((node.body, node.orelse), (node.test, node.body, node.orelse)),
+    ast.arg: lambda node: ((), ()),
+}

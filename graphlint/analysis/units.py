@@ -135,12 +135,14 @@ class Analyst:
             rulebook.finish()
         captures = [*reached, *machine.captures]
         reports.say_cuts(machine, root, captures)
-        return {
+        result = {
             **packing.pack(rulebook.findings(), reports.regions_of(captures), problems),
             "captures": bool(captures),
             "spent": spent,
             "is_open": any(map(_is_open, captures)),
         }
+        machine.close()
+        return result
 
 
 def _is_open(capture: Capture) -> bool:

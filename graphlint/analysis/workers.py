@@ -36,6 +36,8 @@ FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 # Of so much text all processes together keep the syntax trees, which take thirty times its bytes.
 MOST_PARSED = 6_000_000
+# So much of it is let go before the collector looks for what is still held by accident.
+MOST_FORGOTTEN = 24_000_000
 _NUMBER_BYTES = 4
 _GO = b"."
 
@@ -58,6 +60,7 @@ class Pool:
         self._jobs = jobs
         self._workers: list[_Worker] = []
         self._round = 0
+        self._forgotten = 0
         self._open = contextlib.ExitStack()
         self._folder = Path()
         self._queue = -1
@@ -87,9 +90,11 @@ class Pool:
     def _do_here(self, task: Task) -> Result:
         result = with_deep_stack(lambda: self._analyst.do(task))
         if self._project.parsed_bytes() > MOST_PARSED // self._jobs:
-            gc.collect()  # what the task has left behind holds on to modules
-            self._project.forget(MOST_PARSED // self._jobs // 2)
-            gc.freeze()
+            self._forgotten += self._project.forget(MOST_PARSED // self._jobs // 2)
+            if self._forgotten > MOST_FORGOTTEN // self._jobs:
+                gc.collect()  # what tasks have left behind holds on to some of the modules
+                gc.freeze()
+                self._forgotten = 0
         return result
 
     # --- several processes -------------------------------------------------------------------------

@@ -65,12 +65,13 @@ class _Where:
         return Binding(kind, name, node, self.guards, self.handler, alias, target, self.owner)
 
 
-def bindings_of(body: Iterable[ast.stmt]) -> Iterator[Binding]:
+def bindings_of(body: Iterable[ast.stmt], *, walruses: bool = True) -> Iterator[Binding]:
     """The bindings of a body in text order, through compound statements but not into functions and classes.
 
-    A star import is a binding of the name `*`.
+    A star import is a binding of the name `*`. Without `walruses` the text has none: looking for them
+    takes longer than everything else.
     """
-    return _walk(body, _Where())
+    return _walk(body, _Where(), walruses=walruses)
 
 
 def global_bindings_of(qualname: str, function: Function) -> Iterator[Binding]:
@@ -94,11 +95,13 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def _walk(body: Iterable[ast.stmt], where: _Where) -> Iterator[Binding]:
+def _walk(body: Iterable[ast.stmt], where: _Where, *, walruses: bool = True) -> Iterator[Binding]:
     # An explicit stack: generated files have `elif` chains longer than Python's recursion limit.
     pending = [(statement, where) for statement in body][::-1]
     while pending:
         statement, where = pending.pop()
+        if walruses:
+            yield from _of_walruses(statement, where)
         yield from _of_statement(statement, where)
         pending.extend(reversed(list(_inside(statement, where))))
 
@@ -120,8 +123,7 @@ def _inside(node: ast.stmt, where: _Where) -> Iterator[tuple[ast.stmt, _Where]]:
 
 
 def _of_statement(node: ast.stmt, where: _Where) -> Iterator[Binding]:
-    """What a statement binds itself, the statements inside it left out."""
-    yield from _of_walruses(node, where)
+    """What a statement binds itself, the statements and walruses inside it left out."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         yield where.binding("def", node.name, node)
     elif isinstance(node, ast.ClassDef):

@@ -47,7 +47,7 @@ class ModuleFile:
         Branches, handlers, `with` and loop bodies are included; bodies of functions and classes are not.
         """
         found: dict[str, list[Binding]] = {}
-        for binding in bindings_of(self.tree.body):
+        for binding in bindings_of(self.tree.body, walruses=":=" in self.source.text):
             found.setdefault(binding.name, []).append(binding)
         return found
 
@@ -55,7 +55,7 @@ class ModuleFile:
     def global_bindings(self) -> dict[str, list[Binding]]:
         """What functions assign to names of this module that they declare `global`; `owner` says which."""
         found: dict[str, list[Binding]] = {}
-        for qualname, node in self.functions():
+        for qualname, node in self.functions() if "global" in self.source.text else ():
             if not isinstance(node, ast.ClassDef):
                 for binding in global_bindings_of(qualname, node):
                     found.setdefault(binding.name, []).append(binding)

@@ -135,14 +135,18 @@ class Project:
         """The size of the texts of all modules that may be forgotten."""
         return sum(len(module.source.text) for module in self._forgettable())
 
-    def forget(self, most: int) -> None:
-        """Forget the modules asked for longest ago until their texts have at most `most` bytes."""
-        size = self.parsed_bytes()
+    def forget(self, most: int) -> int:
+        """Forget the modules asked for longest ago until their texts have at most `most` bytes.
+
+        Returns how many bytes that were.
+        """
+        before = size = self.parsed_bytes()
         for module in self._forgettable():
             if size <= most:
-                return
+                break
             size -= len(module.source.text)
             del self._modules[str(module.path)]
+        return before - size
 
     def _forgettable(self) -> list[ModuleFile]:
         return [m for path, m in self._modules.items() if m is not None and path not in self._needed]

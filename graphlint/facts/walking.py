@@ -48,13 +48,14 @@ def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below `node`, in the order of its fields."""
     held = node.__dict__
     found: list[ast.AST] = []
-    for name in _parts.get(type(node)) or _parts_of(type(node)):
+    kind = type(node)
+    for name in _parts[kind] if kind in _parts else _parts_of(kind):
         value = held.get(name)
         if type(value) is list:
             found += value
         elif value is not None:
             found.append(value)
-    return found if None not in found else [part for part in found if part is not None]
+    return [part for part in found if part is not None] if kind in _WITH_GAPS else found
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:
