@@ -96,6 +96,18 @@ def _mirrored(plain: Callable[..., Any]) -> Callable[..., Any]:
     return both
 
 
+def check_allowed(function: Any) -> None:
+    """The device refuses one loss in lower precision."""
+    if function in (F.binary_cross_entropy, torch._C._nn.binary_cross_entropy):
+        raise RuntimeError(
+            "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\nMany "
+            "models use a sigmoid layer right before the binary cross entropy layer.\nIn this case, combine "
+            "the two layers using torch.nn.functional.binary_cross_entropy_with_logits\nor "
+            "torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\nsafe to "
+            "autocast."
+        )
+
+
 def enabled() -> bool:
     """Whether the program has switched the device's autocast on."""
     return bool(torch.is_autocast_enabled("cuda"))

@@ -88,9 +88,11 @@ class CallMode(TorchFunctionMode):
     """Notes each call of this thread into torch, and answers those that torch would answer for a CPU."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if autocast.enabled() and function in _FLOAT32:
-            with torch.autocast("cuda", enabled=False):
-                return self._answer(function, *autocast.in_float32(args, kwargs or {}))
+        if autocast.enabled():
+            autocast.check_allowed(function)
+            if function in _FLOAT32:
+                with torch.autocast("cuda", enabled=False):
+                    return self._answer(function, *autocast.in_float32(args, kwargs or {}))
         return self._answer(function, args, kwargs)
 
     def _answer(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -233,6 +235,16 @@ def from_data(plain: Any) -> Callable[..., Any]:
     return make
 
 
+def _lstm(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """As single operations: the CPU's fused one keeps memory for the backward pass of unknown size."""
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        return within(function, args, kwargs)
+    finally:
+        torch._C._set_mkldnn_enabled(before)
+
+
 INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
     torch.tensor: _from_data,
     torch.as_tensor: _from_data,
@@ -243,4 +255,5 @@ INSTEAD: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
     torch.sparse_coo_tensor: _sparse,
     torch.tensor_split: _tensor_split,
     torch.Tensor.tensor_split: _tensor_split,
+    torch.lstm: _lstm,
 }

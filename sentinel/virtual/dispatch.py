@@ -12,12 +12,25 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from graphlint.sentinel.virtual import calls, compiling, custom, errors, libraries, refusals
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.operations import Traits, aten, traits
-from graphlint.sentinel.virtual.recording import assemble, predict, record, record_draw
+from graphlint.sentinel.virtual.recording import assemble, predict, record, record_draw, refuse_if_missing
 from graphlint.sentinel.virtual.rng import Seeded, mixed, philox_of
 from graphlint.sentinel.virtual.tape import flat_tensors, map_tensors
 from graphlint.sentinel.virtual.tensors import CPU, adopt, is_virtual, place
 from graphlint.sentinel.virtual.transfers import copy_into, download, upload
 
+# They work element by element and yet take no number on the host.
+_TAKES_NO_HOST_NUMBERS = {
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "gcd",
+    "igamma",
+    "igammac",
+    "lcm",
+    "logaddexp",
+    "logaddexp2",
+    "nextafter",
+}
 # Their indices may lie on the host, as may the value of the last two.
 _TAKES_HOST_INDICES = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
 # They take a number as a tensor of no dimension wherever it lies.
@@ -33,6 +46,12 @@ _TAKES_HOST_NUMBERS = {
 }
 # Some of their arguments lie on the host.
 _TAKES_HOST_TENSORS = {"set_", "resize_as_", "_pack_padded_sequence", "_pad_packed_sequence", "_ctc_loss"}
+_ONLY_ON_HOST = {
+    "histogram",
+    "_histogramdd_bin_edges",
+    "_histogramdd_from_bin_cts",
+    "_histogramdd_from_bin_tensors",
+}
 _READS_ON_HOST = {aten._local_scalar_dense.default}
 
 
@@ -91,6 +110,10 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
     """An operation whose results belong to the device."""
     if known.name.startswith("quantize_per_"):
         errors.refuse("quantized tensors")
+    if known.name in _ONLY_ON_HOST:
+        raise NotImplementedError(
+            f"Could not run 'aten::{known.name}' with arguments from the 'CUDA' backend."
+        )
     if known.custom:
         return custom.run(known, function, args, kwargs)
     if known.view:
@@ -105,6 +128,8 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
     elif device().sync_debug and refusals.waits(known.name, function._overloadname, args, kwargs):
         device().note_synchronisation()
     libraries.need(known.name, args, stream.capture)
+    if known.writes and kwargs:
+        _outs_of_right_shape(known, function, args, kwargs)
     if function in _READS_ON_HOST or known.name in refusals.WAITING:
         device().wait_for(stream)
         return _now(known, function, args, kwargs)
@@ -119,10 +144,42 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
 
 def _now(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     device().current.issued += 1
-    returned = function(*args, **kwargs)
+    try:
+        returned = function(*args, **kwargs)
+    except NotImplementedError as error:
+        refuse_if_missing(function, error)
+        raise
+    except RuntimeError as error:
+        if "resize storage that is not resizable" not in str(error):
+            raise
+        return _into_larger(known, function, args, kwargs)
     if isinstance(returned, torch.Tensor):
         return returned if is_virtual(returned) else adopt(returned)
     return map_tensors(_owned, returned)
+
+
+def _outs_of_right_shape(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    """An empty `out=` takes the shape of the result."""
+    outs = [kwargs[name] for _, name in known.writes if name in kwargs]
+    if not any(isinstance(out, torch.Tensor) and not out.numel() for out in outs):
+        return
+    for out, wanted in zip(outs, flat_tensors(predict(function, args, kwargs))):
+        if out.size() != wanted.size():
+            _change_metadata(
+                traits(aten.resize_.default), aten.resize_.default, (out, list(wanted.size())), {}
+            )
+
+
+def _into_larger(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """With `out=` of another shape than the result: computed elsewhere, and put into new memory of `out`."""
+    written = {name: kwargs[name] for _, name in known.writes if name in kwargs}
+    elsewhere = {name: torch.empty(0, dtype=out.dtype) for name, out in written.items()}
+    function(*args, **(kwargs | elsewhere))
+    for name, out in written.items():
+        result = elsewhere[name]
+        _change_metadata(traits(aten.resize_.default), aten.resize_.default, (out, list(result.size())), {})
+        out.copy_(result)
+    return written[next(iter(written))] if len(written) == 1 else tuple(written.values())
 
 
 def _pack(function: Any, args: Any) -> Any:
@@ -186,7 +243,7 @@ def _check_devices(known: Traits, tensors: list[torch.Tensor], args: Any) -> Non
     for tensor in tensors:
         if is_virtual(tensor):
             continue
-        if not tensor.dim() and (known.elementwise or known.name in _TAKES_HOST_NUMBERS):
+        if not tensor.dim() and _takes_host_number(known):
             continue
         if known.name in _TAKES_HOST_INDICES and tensor is not args[0]:
             continue
@@ -200,6 +257,12 @@ def _check_devices(known: Traits, tensors: list[torch.Tensor], args: Any) -> Non
         raise RuntimeError(errors.TWO_DEVICES)
 
 
+def _takes_host_number(known: Traits) -> bool:
+    if known.elementwise:
+        return known.name.removesuffix("_") not in _TAKES_NO_HOST_NUMBERS
+    return known.name in _TAKES_HOST_NUMBERS
+
+
 def _change_metadata(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if known.name != "resize_":
         return function(*args, **kwargs)
@@ -208,7 +271,7 @@ def _change_metadata(known: Traits, function: Any, args: Any, kwargs: dict[str, 
     if wanted.numel() <= tensor.numel():
         return function(*args, **kwargs)
     larger = place(wanted)
-    larger.view(-1)[: tensor.numel()].copy_(tensor.reshape(-1))
+    run(aten.copy_.default, (larger.view(-1)[: tensor.numel()], tensor.reshape(-1)), {})
     return tensor.set_(larger.untyped_storage(), 0, wanted.size(), wanted.stride())
 
 

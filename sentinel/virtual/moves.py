@@ -174,6 +174,17 @@ def _dlpack_device(self: torch.Tensor) -> Any:
     return (DLDeviceType.kDLCUDA, 0)
 
 
+def _only_on_host(name: str) -> Any:
+    plain = getattr(Tensor, name)
+
+    def method(self: torch.Tensor, *args: Any) -> Any:
+        if is_virtual(self):
+            raise TypeError(f"{name} is only implemented on CPU tensors")
+        return plain(self, *args)
+
+    return method
+
+
 def _record_stream(self: torch.Tensor, stream: Any) -> None:
     from graphlint.sentinel.virtual.tensors import address_of, device_memory
 
@@ -198,8 +209,10 @@ _METHODS: dict[str, Any] = {
     "pin_memory": _pin_memory,
     "is_pinned": lambda self, device=None: is_pinned(self),
     "type": _type,
+    "type_as": lambda self, other: _to(self, other),
     "get_device": _get_device,
     "__dlpack_device__": _dlpack_device,
     "record_stream": _record_stream,
     "share_memory_": _share_memory,
+    **{name: _only_on_host(name) for name in ("apply_", "map_", "map2_")},
 }

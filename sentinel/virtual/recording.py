@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.virtual.device import device
+from graphlint.sentinel.virtual.errors import refuse
 from graphlint.sentinel.virtual.operations import Traits
 from graphlint.sentinel.virtual.rng import Philox, Seeded, mixed
 from graphlint.sentinel.virtual.tape import Operation, Step, Tensors, map_tensors, slots, store
@@ -103,7 +104,18 @@ def predict(function: Any, args: Any, kwargs: Any) -> Any:
             meta_kwargs["device"] = META
         return function(*meta_args, **meta_kwargs)
     except (NotImplementedError, RuntimeError, TypeError):
+        pass  # there are no shapes without values for this one
+    try:
         return function(*map_tensors(_blank, args), **map_tensors(_blank, kwargs))
+    except NotImplementedError as error:
+        refuse_if_missing(function, error)
+        raise
+
+
+def refuse_if_missing(function: Any, error: NotImplementedError) -> None:
+    """Say so by name if an operation of the device is none of the CPU."""
+    if "Could not run 'aten::" in str(error):
+        refuse(f"{function._schema.name}: torch has no implementation of it for the CPU")
 
 
 def _shape(tensor: torch.Tensor) -> torch.Tensor:
@@ -115,4 +127,6 @@ def _shape(tensor: torch.Tensor) -> torch.Tensor:
 def _blank(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout != torch.strided:
         return tensor.detach().clone()
-    return torch.zeros_like(tensor) if is_virtual(tensor) else tensor
+    if not is_virtual(tensor):
+        return tensor
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype).zero_()

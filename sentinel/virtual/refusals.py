@@ -41,6 +41,9 @@ def check(name: str, overload: str, args: Any, kwargs: Any, capture: Any) -> Non
         raise capture.fail(errors.UNSUPPORTED)
 
 
+_REFUSED_THOUGH_NOT_WAITING = frozenset(["_coalesce", "hspmm", "linalg_ldl_factor_ex", "unique_dim"])
+
+
 class _Probe:
     """Stands for a capture where only the question is asked."""
 
@@ -55,7 +58,7 @@ def waits(name: str, overload: str, args: Any, kwargs: Any) -> bool:
     try:
         check(name, overload, args, kwargs, _Probe())
     except RuntimeError:
-        return name not in ("_coalesce", "unique_dim")
+        return name not in _REFUSED_THOUGH_NOT_WAITING
     return False
 
 
@@ -127,6 +130,7 @@ def _failing(text: str) -> Callable[[Any, Any, Any], None]:
 _THRUST = "failed to synchronize: cudaErrorStreamCaptureUnsupported: " + errors.UNSUPPORTED
 _CUSOLVER = "cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling "
 _coalesce = _failing(f"transform: {_THRUST}")
+_hspmm = _failing(f"parallel_for: {_THRUST}")
 _unique_dim = _failing(f"merge_sort: {_THRUST}")
 _eigh = _failing(
     f"{_CUSOLVER}`cusolverDnXsyevd( handle, params, jobz, uplo, n, CUDA_R_32F, reinterpret_cast<void*>(A), "
@@ -158,5 +162,6 @@ _BY_ARGUMENTS: dict[str, Callable[[Any, Any, Any], None]] = {
     "_linalg_eigvals": _eigvals,
     "linalg_ldl_factor_ex": _ldl_factor,
     "_coalesce": _coalesce,
+    "hspmm": _hspmm,
     "_linalg_eigh": _eigh,
 }

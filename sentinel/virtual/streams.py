@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.tape import Call, Step, quiet
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ class Event:
 
     def record(self, stream: Stream) -> None:
         """Mark what the stream has been given so far."""
+        if stream.capture is not None and stream.capture.invalid:
+            raise errors.cuda_error(errors.INVALIDATED)
         self.stream, self.position, self.time = stream, stream.issued, time.perf_counter()
         self.capture = stream.capture
         self.clock = dict(stream.capture.clocks[stream.number]) if stream.capture else {}

@@ -37,7 +37,7 @@ def copy_into(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) ->
 
 
 def _to_device(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) -> None:
-    if is_pinned(source):
+    if is_pinned(source) and _as_it_lies(source, target):
         issue(Operation(_copy, (ownerless(target), ownerless(source)), {}, None))
         if not non_blocking:
             device().wait_for(device().current)
@@ -50,7 +50,7 @@ def _to_device(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) -
 
 
 def _to_host(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) -> None:
-    if is_pinned(target):
+    if is_pinned(target) and _as_it_lies(target, source):
         if non_blocking:
             issue(ToHost(ownerless(target), ownerless(source)))
             return
@@ -63,6 +63,13 @@ def _to_host(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) -> 
             device().note_synchronisation()
         device().current.finish()
     _copy(target, source)
+
+
+def _as_it_lies(host: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether the copy needs no other tensor on the host, which would not be pinned."""
+    if host.dtype != other.dtype or host.size() != other.size():
+        return False
+    return host.is_contiguous() or host.stride() == other.stride()
 
 
 def issue(step: Step) -> None:
