@@ -11,8 +11,16 @@ from graphlint.sentinel.virtual.errors import refuse
 from graphlint.sentinel.virtual.operations import Traits
 from graphlint.sentinel.virtual.rng import Philox, Seeded, mixed
 from graphlint.sentinel.virtual.tape import Operation, Step, Tensors, map_tensors, slots, store
-from graphlint.sentinel.virtual.tensors import META, is_virtual, ownerless, place, spoil
+from graphlint.sentinel.virtual.tensors import META, is_virtual, ownerless, ownerless_storage, place, spoil
 from graphlint.sentinel.virtual.transfers import issue
+
+_LOOK_AT_STORAGES = {
+    "as_strided_copy",
+    "as_strided_scatter",
+    "diagonal_scatter",
+    "select_scatter",
+    "slice_scatter",
+}
 
 
 class Draw(Step):
@@ -42,7 +50,8 @@ class Draw(Step):
 def record(traits: Traits, function: Any, args: Any, kwargs: Any) -> Any:
     """Issue the operation as a step; its results are memory that the step will fill."""
     fresh = _results(traits, function, args, kwargs)
-    held_args, held_kwargs = map_tensors(ownerless, args), map_tensors(ownerless, kwargs)
+    alias = ownerless_storage if traits.name in _LOOK_AT_STORAGES else ownerless
+    held_args, held_kwargs = map_tensors(alias, args), map_tensors(alias, kwargs)
     results = _held(fresh)
     issue(Operation(function, held_args, held_kwargs, results if fresh is not None else None))
     return assemble(traits, function, args, kwargs, fresh)

@@ -20,18 +20,17 @@ CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 META = torch.device("meta")
 
-_LAID_OVER_AT_MOST = 1 << 16
-
 
 class Memory:
-    """An arena, the allocator that hands it out, and storages over its blocks that hold nothing."""
+    """An arena, the allocator that hands it out, and a storage that lies over all of it."""
 
     def __init__(self, size: int) -> None:
         self.arena = Arena(size)
         # Nothing begins where the arena does: a storage is told from the one that lies over all of it.
         self.allocator = Allocator(self.arena.base + ALIGNMENT, self.arena.size - ALIGNMENT)
+        self.whole = torch.frombuffer(self.arena.buffer, dtype=torch.uint8).untyped_storage()
         self.low, self.high = self.arena.base, self.arena.end
-        self._over: dict[tuple[int, int, torch.dtype], torch.Tensor] = {}
+        self._kinds: dict[torch.dtype, torch.Tensor] = {}
 
     def take(self, size: int, pool: int, stream: int) -> Any:
         """A buffer of `size` bytes; its block is free again when nothing holds the buffer."""
@@ -53,23 +52,14 @@ class Memory:
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """The same memory as `tensor`, held by nobody."""
-        storage = tensor.untyped_storage()
-        key = (storage.data_ptr(), storage.nbytes(), tensor.dtype)
-        over = self._over.get(key)
-        if over is None:
-            over = self._lay_over(*key)
-        same = over.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        offset = (tensor.data_ptr() - self.low) // tensor.element_size() if tensor.numel() else 0
+        kind = self._kinds.get(tensor.dtype)
+        if kind is None:
+            kind = self._kinds[tensor.dtype] = torch.empty(0, dtype=tensor.dtype).set_(self.whole)
+        same = kind.as_strided(tensor.size(), tensor.stride(), offset)
         same = torch._conj(same) if tensor.is_conj() else same
         return torch._neg_view(same) if tensor.is_neg() else same
 
-
-    def _lay_over(self, address: int, size: int, dtype: torch.dtype) -> torch.Tensor:
-        if len(self._over) >= _LAID_OVER_AT_MOST:
-            self._over.clear()
-        buffer = (ctypes.c_uint8 * size).from_address(address)
-        storage = torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
-        over = self._over[address, size, dtype] = torch.empty(0, dtype=dtype).set_(storage)
-        return over
 
 
 class DeviceMemory(Memory):
@@ -152,6 +142,17 @@ def ownerless(tensor: torch.Tensor) -> torch.Tensor:
     if is_pinned(tensor):
         return pinned_memory().alias(tensor)
     return tensor
+
+
+def ownerless_storage(tensor: torch.Tensor) -> torch.Tensor:
+    """The same over a storage of its own, for operations that look beyond the tensor at its storage."""
+    if not is_virtual(tensor):
+        return ownerless(tensor)
+    storage = tensor.untyped_storage()
+    buffer = (ctypes.c_uint8 * storage.nbytes()).from_address(storage.data_ptr())
+    over = torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
+    same = torch.empty(0, dtype=tensor.dtype)
+    return same.set_(over, tensor.storage_offset(), tensor.size(), tensor.stride())
 
 
 def extent(tensor: torch.Tensor) -> int:
