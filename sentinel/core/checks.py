@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlint.sentinel.core.captures import CallsInCapture, WorkInCapture
 from graphlint.sentinel.core.copies import MismatchedCopies
 from graphlint.sentinel.core.hosts import HostTransfers
 from graphlint.sentinel.core.inputs import InputsInPlace
@@ -18,4 +19,6 @@ CHECKS: tuple[type[Check], ...] = (
     PoolOverwrites,
     HostTransfers,
     MismatchedCopies,
+    CallsInCapture,
+    WorkInCapture,
 )

@@ -114,6 +114,49 @@ class Replayed:
     site: int
 
 
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """Something raised an error inside an open capture, which is `lost` with it or goes on without the call.
+
+    `what` is how the program would write it; `text` the first line of the error; `formatting` says that a
+    tensor was being printed; `other` that another thread did it than the capturing one.
+    """
+
+    capture: int
+    call: int
+    operation: str
+    what: str
+    text: str
+    lost: bool
+    stack: Stack
+    formatting: bool = False
+    other: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEscaped:
+    """While a capture was open on this thread, work went to a stream that is no part of it."""
+
+    capture: int
+    what: str
+    stack: Stack
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureClosed:
+    """An open capture came to its end: as a graph, or lost (`graph` is 0).
+
+    `left` are the failed calls whose error left the captured code; `stuck` says that the random number
+    generator cannot be used any more.
+    """
+
+    capture: int
+    graph: int
+    stack: Stack
+    left: tuple[int, ...] = ()
+    stuck: bool = False
+
+
 @dataclass(slots=True)
 class EventRecorded:
     """An event marks what a stream has been given so far."""
@@ -236,4 +279,7 @@ Event = (
     | SentFromHost
     | HostRead
     | HostWritten
+    | CallFailed
+    | WorkEscaped
+    | CaptureClosed
 )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from graphlint.sentinel.findings import Confidence, Finding
-from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.shadow.eager import Eager, Verdict
 from graphlint.sentinel.shadow.entry import refuse_foreign_contexts, statement_frame
 from graphlint.sentinel.shadow.statements import NotRunnable
@@ -43,34 +42,15 @@ class _Shadow:
 class Shadows(Companion):
     """Runs captured bodies beside their replays, in mode "test"."""
 
-    def __init__(self, patches: Patches, observer: Observer) -> None:
+    def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self._sites: dict[Any, Site] = {}
         self._shadows: weakref.WeakKeyDictionary[Any, _Shadow] = weakref.WeakKeyDictionary()
-        graph = torch.cuda.graph
-        patches.set(graph, "__enter__", self._entering(graph.__enter__))
-        patches.set(graph, "__exit__", self._leaving(graph.__exit__))
 
-    def _entering(self, plain: Any) -> Any:
-        def __enter__(context: Any) -> Any:
-            if self._observer.mode == "test" and not is_aside():
-                self._begin(context.cuda_graph, sys._getframe(1))
-            return plain(context)
-
-        return __enter__
-
-    def _leaving(self, plain: Any) -> Any:
-        def __exit__(context: Any, *error: Any) -> Any:
-            result = plain(context, *error)
-            shadow = self._shadows.get(context.cuda_graph)
-            if shadow is not None and error[:1] == (None,):
-                self._end(context.cuda_graph, shadow, sys._getframe(1))
-            return result
-
-        return __exit__
-
-    def _begin(self, graph: Any, caller: FrameType) -> None:
+    def entering(self, graph: Any, caller: FrameType) -> None:
         self._shadows.pop(graph, None)
+        if self._observer.mode != "test" or is_aside():
+            return
         try:
             frame = statement_frame(caller)
             refuse_foreign_contexts(frame)
@@ -80,9 +60,11 @@ class Shadows(Companion):
         except NotRunnable as reason:
             self._cannot(reason)
 
-    def _end(self, graph: Any, shadow: _Shadow, caller: FrameType) -> None:
-        with aside():
-            shadow.subject.ended(statement_frame(caller))
+    def left(self, graph: Any, error: BaseException | None, caller: FrameType) -> None:
+        shadow = self._shadows.get(graph)
+        if shadow is not None and error is None:
+            with aside():
+                shadow.subject.ended(statement_frame(caller))
 
     def lost(self, graph: Any) -> None:
         self._shadows.pop(graph, None)

@@ -68,10 +68,14 @@ class Capture:
 
     def fail(self, text: str) -> RuntimeError:
         """The error of a call that may not be captured; the capture is lost with it."""
+        return self.lose(errors.cuda_error(text))
+
+    def lose(self, error: RuntimeError) -> RuntimeError:
+        """The same with an error that is no error of the runtime."""
         if self.invalid:
             return errors.cuda_error(errors.INVALIDATED)
         self.invalid = True
-        return errors.cuda_error(text)
+        return error
 
     def close(self) -> None:
         """End it: every stream leaves. Raises what the device says to an invalid or unjoined capture."""

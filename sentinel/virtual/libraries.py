@@ -66,6 +66,7 @@ def _have(what: str, capture: Capture | None, text: str) -> None:
     if what in warm:
         return
     if capture is not None:
-        capture.invalid = True
-        raise RuntimeError(text)
+        error = RuntimeError(text)
+        capture.lose(error)
+        raise error
     warm.add(what)

@@ -52,6 +52,9 @@ class _Probe:
     def fail(self, text: str) -> RuntimeError:
         return RuntimeError(text)
 
+    def lose(self, error: RuntimeError) -> RuntimeError:
+        return error
+
 
 def waits(name: str, overload: str, args: Any, kwargs: Any) -> bool:
     """Whether the operation waits for the device in eager execution: what a capture refuses is what waits."""
@@ -121,8 +124,9 @@ def _index_put(args: Any, kwargs: Any, capture: Any) -> None:
 
 def _failing(text: str) -> Callable[[Any, Any, Any], None]:
     def fail(args: Any, kwargs: Any, capture: Any) -> None:
-        capture.invalid = True
-        raise RuntimeError(text)
+        error = RuntimeError(text)
+        capture.lose(error)
+        raise error
 
     return fail
 

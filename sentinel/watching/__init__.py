@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def install(patches: Patches, watches: list[Watch]) -> Observer:
     """Replace what has to be replaced; `patches` knows how to undo it. The innermost watch is the last."""
     from graphlint.sentinel.shadow.shadows import Shadows
-    from graphlint.sentinel.watching import edges, graphs, virtual
+    from graphlint.sentinel.watching import contexts, edges, graphs, virtual
+    from graphlint.sentinel.watching.calls import Calls
     from graphlint.sentinel.watching.observer import Observer
     from graphlint.sentinel.watching.steps import Steps
 
@@ -21,5 +22,6 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     graphs.install(patches, observer)
     virtual.follow_waits(patches, observer)
     edges.install(patches, observer)
-    observer.companions.append(Shadows(patches, observer))
+    contexts.install(patches, observer)
+    observer.companions += [Calls(patches, observer), Shadows(observer)]
     return observer

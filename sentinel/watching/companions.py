@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 _local = threading.local()
@@ -12,6 +13,18 @@ _local = threading.local()
 
 class Companion:
     """Is told what happens to graphs. A number is the ordinal of a capture."""
+
+    def entering(self, graph: Any, caller: FrameType) -> None:
+        """`with torch.cuda.graph(...)` is about to open a capture; `caller` is who enters it."""
+
+    def entered(self, graph: Any) -> None:
+        """It has opened one."""
+
+    def leaving(self, graph: Any) -> None:
+        """Its body has come to an end, the capture is still open."""
+
+    def left(self, graph: Any, error: BaseException | None, caller: FrameType) -> None:
+        """The statement is left, with the error that ended the body if there was one."""
 
     def begun(self, graph: Any) -> None:
         """A capture has begun on this thread."""

@@ -1,0 +1,66 @@
+"""The mode under which the body of a capture runs: sees each operation, and where it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.watching.calls import Calls
+
+_NO_WORK = ("empty", "set_", "detach", "alias", "lift", "_local_scalar_dense", "resize_", "_unsafe_view")
+_SPELLED = {
+    "_local_scalar_dense": "`.item()`",
+    "_to_copy": "a copy to another device",
+    "copy_": "`.copy_()`",
+}
+
+
+class CaptureMode(TorchDispatchMode):
+    """Passes every operation on, and tells of those that fail or go to a stream that is not captured."""
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__()
+        self._calls = calls
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            with torch._C.DisableTorchFunction():
+                result = function(*args, **(kwargs or {}))
+        except Exception as error:
+            self._calls.failed(error, operation(function), spelled(operation(function)))
+            raise
+        if not torch.cuda.is_current_stream_capturing() and _is_work(function, args, result):
+            self._calls.escaped(spelled(operation(function)))
+        return result
+
+
+def operation(function: Any) -> str:
+    """The name of an operation of ATen without its overload."""
+    return str(getattr(function, "_schema", function).name).rpartition("::")[2]
+
+
+def spelled(name: str) -> str:
+    """As the program would write it."""
+    return _SPELLED.get(name, f"`torch.{name}`" if not name.endswith("_") else f"`.{name}()`")
+
+
+def _is_work(function: Any, args: Any, result: Any) -> bool:
+    name = operation(function)
+    if name.startswith(_NO_WORK) or getattr(function, "is_view", False):
+        return False
+    return any(tensor.is_cuda for tensor in _tensors([result, *args]))
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors(item)]
+    return []
