@@ -6,7 +6,7 @@ import pytest
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.captures import CallsInCapture, WorkInCapture
-from graphlint.sentinel.core.machine import Machine
+from graphlint.sentinel.core.machine import Machine, State
 from graphlint.sentinel.findings import Finding, Place
 
 _HERE = (Place("a.py", 7, "body"),)
@@ -14,7 +14,7 @@ _CAPTURED = (Place("a.py", 3, "capture"),)
 
 
 def judged(*told: events.Event) -> list[Finding]:
-    machine = Machine(lambda: (), (CallsInCapture, WorkInCapture))
+    machine = Machine(State(lambda: ()), (CallsInCapture, WorkInCapture))
     return [finding for event in told for finding in machine.handle(event)]
 
 
