@@ -33,9 +33,10 @@ class Program:
         its threads and exit handlers go on after it has come to its end.
         """
         _put_first_on_path(os.getcwd() if self.is_module else _folder_of(self.name))
+        sys.argv = ["-m" if self.is_module else self.name, *self.arguments]
         module, code = self._of_module() if self.is_module else self._of_path()
-        sys.argv = [str(getattr(module, "__file__", self.name)) if self.is_module else self.name]
-        sys.argv += self.arguments
+        if self.is_module:  # only now is it known where it is, and packages that were imported have seen less
+            sys.argv[0] = str(module.__file__)
         sys.modules["__main__"] = module
         exec(code, module.__dict__)
 

@@ -111,6 +111,11 @@ class _Installed:
 _installed = _Installed()
 
 
+def is_watching() -> bool:
+    """Whether a watch is open in this process."""
+    return bool(_installed.watches)
+
+
 @contextmanager
 def watch(
     mode: Mode = "watch", *, virtual: bool = False, order: Order = "early", **device: Any

@@ -17,6 +17,8 @@ from graphlint.finding import Confidence, Finding, Hop, Level, Span
 from graphlint.problem import Problem
 from graphlint.regions import RegionReport
 
+pytest_plugins = ["pytester"]
+
 Run = Callable[..., Result]
 
 

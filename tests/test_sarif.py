@@ -57,7 +57,11 @@ RESULT = record(
         "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
         "properties": {"type": "object"},
     },
-    {"codeFlows": many(FLOW, 1)},
+    {
+        "codeFlows": many(FLOW, 1),
+        "stacks": many(record({"frames": many(record({"location": LOCATION}), 1)}, {"message": TEXT}), 1),
+        "occurrenceCount": NATURAL,
+    },
 )
 RULE = record(
     {
@@ -69,7 +73,7 @@ RULE = record(
         "properties": record({"tags": {**many({"type": "string"}), "uniqueItems": True}}),
     }
 )
-NOTIFICATION = record({"level": LEVEL, "message": TEXT, "locations": many(LOCATION)})
+NOTIFICATION = record({"level": LEVEL, "message": TEXT}, {"locations": many(LOCATION)})
 INVOCATION = record(
     {"executionSuccessful": {"type": "boolean"}, "toolExecutionNotifications": many(NOTIFICATION)}
 )
