@@ -27,7 +27,7 @@ from graphlint.sentinel.settings import (
 
 if TYPE_CHECKING:
     from graphlint.sentinel.pytest_summary import Summary
-    from graphlint.sentinel.pytest_watching import TestWatch
+    from graphlint.sentinel.pytest_watching import TestWatch, Watching
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -106,6 +106,14 @@ def _load(config: pytest.Config) -> None:
 
     listening: Listening = config.pluginmanager.getplugin(LISTENING)
     config.pluginmanager.register(Watching(config, listening), WATCHING)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip from here: a wrapper that skips keeps others from preparing for what they do afterwards."""
+    watching: Watching | None = item.config.pluginmanager.getplugin(WATCHING)
+    if watching is not None:
+        watching.skip(item)
 
 
 def _usable(ask: Callable[[T], R], argument: T) -> R:

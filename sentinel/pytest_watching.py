@@ -101,11 +101,16 @@ class Watching:
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         request = request_for(self._config, item)
         item.stash[_WATCH] = own = TestWatch(request or Request())
-        if self._lack and asks(item) and request is not None:
-            pytest.skip(f"graph sentinel: {self._lack}")
         if request is not None and not self._lack:
             own.seen = own.closing.enter_context(_watch(request))
+        elif self._seen is not None:  # what happens in a test that is not to be watched is nobody's
+            own.closing.enter_context(watch())
         return (yield)
+
+    def skip(self, item: pytest.Item) -> None:
+        """Skip a test that asks to be watched where it cannot be."""
+        if self._lack and asks(item) and request_for(self._config, item) is not None:
+            pytest.skip(f"graph sentinel: {self._lack}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:

@@ -66,7 +66,7 @@ def launch_of(
         stated = request_in(os.environ) or Request()
     except SettingsError as error:
         raise Trouble(str(error)) from None
-    request = Request(mode or stated.mode or "watch", virtual or stated.virtual)
+    request = Request(mode or stated.mode or "watch", bool(virtual or stated.virtual))
     files = (("json", report_json), ("sarif", report_sarif))
     written = tuple((name, path) for name, path in files if path is not None)
     return Launch(Program(program, arguments, is_module), request, written)

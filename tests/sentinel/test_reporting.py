@@ -88,12 +88,12 @@ def test_a_finding_is_shown_where_memory_was_touched_else_replayed_else_captured
     tmp_path: Path, finding: Finding
 ) -> None:
     captured, touched, replayed = finding.captured, finding.touched, finding.replayed
-    for stacks, line in (
-        ({"captured": captured, "touched": touched, "replayed": replayed}, 6),
-        ({"captured": captured, "replayed": replayed}, 7),
-        ({"captured": captured}, 2),
+    for found, line in (
+        (seen(captured=captured, touched=touched, replayed=replayed), 6),
+        (seen(captured=captured, replayed=replayed), 7),
+        (seen(captured=captured), 2),
     ):
-        (shown,) = outcome(tmp_path, seen(**stacks)).findings
+        (shown,) = outcome(tmp_path, found).findings
         assert (shown.path, shown.span.line) == ("engine.py", line)
 
 
