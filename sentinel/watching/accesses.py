@@ -32,6 +32,9 @@ class Recording(Protocol):
     def pool_of(self, address: int) -> int | None:
         """The graph pool that an address belongs to; 0 for everybody's memory, None for no device memory."""
 
+    def allocated(self, address: int) -> bool:
+        """Whether somebody holds the memory at an address now."""
+
     def busy(self, stream: int) -> bool:
         """Whether a stream may have work that is not done."""
 

@@ -83,6 +83,8 @@ class Observer:
             record.captured, record.names = captured, captured.names
             self._remember(graph, record)
             self.tell(captured.event(record.number, graph.pool()[1], places.here()))
+            if captured.unowned:
+                self.miss("inputs of a graph that no tensor known to Python lies on")
             for listener in self.listeners:
                 listener(captured)
         for companion in self.companions:

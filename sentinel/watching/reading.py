@@ -29,6 +29,7 @@ class Captured:
     ranges: list[tuple[int, int]] = field(default_factory=list)
     names: list[Named] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)  # of inputs and outputs
+    unowned: int = 0  # places in memory whose tensors could not be found
 
     def event(self, graph: int, pool: int, stack: Stack) -> events.CaptureEnded:
         """As the machine wants it."""
@@ -59,7 +60,8 @@ class _Reader:
     def _scan(self) -> dict[int, Memory]:
         """Every storage of the device that a tensor of the process lies on."""
         living: dict[int, Memory] = {}
-        for tensor in every_tensor():
+        named = (tensor for found in self._slots.values() for tensor, _ in found)
+        for tensor in (*named, *every_tensor()):
             base = base_of(tensor)
             if base and base not in living and self._on_device(base):
                 memory = self._memories.of(tensor)
@@ -89,7 +91,9 @@ class _Reader:
         memory = self._covering(access.address)
         if pool == self._pool:
             return memory if memory is not None and memory.number in self._memories.outputs else None
-        if memory is None:
+        if memory is None and self._recording.allocated(access.address):
+            self._captured.unowned += 1
+        elif memory is None:
             memory = self._memories.lost(access.address, access.size)
             self._living[memory.base] = memory
             bisect.insort(self._bases, memory.base)

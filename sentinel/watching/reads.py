@@ -35,11 +35,12 @@ class EagerMode(TorchDispatchMode):
         return True
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        with torch._C.DisableTorchFunction():  # the program's call has been through its function modes
+            return self._run(function, args, kwargs or {})
+
+    def _run(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         reads = self._reads
-        if not reads.bases or not reads.observer.following:
-            return function(*args, **kwargs)
-        known = operator(function)
+        known = operator(function) if reads.bases and reads.observer.following else None
         if known is None:
             return function(*args, **kwargs)
         touched = reads.touched(args, kwargs)

@@ -43,6 +43,14 @@ class Steps:
                 return pool
         return None
 
+    def allocated(self, address: int) -> bool:
+        memory = pinned_memory() if self.pinned(address) else device_memory()
+        memory.bury()
+        return any(
+            start <= address < start + block.size and not block.free
+            for start, block in memory.allocator.blocks.items()
+        )
+
     def busy(self, stream: int) -> bool:
         return True  # an edge that is missing is missing, whatever order the streams have now
 

@@ -163,3 +163,15 @@ def test_the_same_finding_is_counted(watched: Any) -> None:
         runner.graph.replay()
     (found,) = watched.findings
     assert found.times == 3
+
+
+def test_inputs_that_the_garbage_collector_was_told_to_forget(watched: Any) -> None:
+    import gc
+
+    gc.freeze()
+    try:
+        runner = Runner()
+        runner.graph.replay()
+    finally:
+        gc.unfreeze()
+    assert watched.findings == []
