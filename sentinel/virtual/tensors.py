@@ -61,7 +61,6 @@ class Memory:
         return torch._neg_view(same) if tensor.is_neg() else same
 
 
-
 class DeviceMemory(Memory):
     """Freed blocks are poisoned: what a graph reads of them is never right by luck."""
 

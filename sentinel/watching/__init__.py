@@ -12,15 +12,22 @@ if TYPE_CHECKING:
 
 def install(patches: Patches, watches: list[Watch]) -> Observer:
     """Replace what has to be replaced; `patches` knows how to undo it. The innermost watch is the last."""
+    import torch
+
     from graphlint.sentinel.shadow.shadows import Shadows
+    from graphlint.sentinel.virtual.device import active
     from graphlint.sentinel.watching import contexts, edges, graphs, virtual
     from graphlint.sentinel.watching.calls import Calls
+    from graphlint.sentinel.watching.driver import Nodes
     from graphlint.sentinel.watching.observer import Observer
     from graphlint.sentinel.watching.steps import Steps
 
-    observer = Observer(Steps(patches), watches)
+    if torch.version.cuda is not None and not active():
+        observer = Observer(Nodes(), watches)
+    else:
+        observer = Observer(Steps(patches), watches)
+        virtual.follow_waits(patches, observer)
     graphs.install(patches, observer)
-    virtual.follow_waits(patches, observer)
     edges.install(patches, observer)
     contexts.install(patches, observer)
     observer.companions += [Calls(patches, observer), Shadows(observer)]

@@ -10,14 +10,18 @@ from graphlint.sentinel.findings import Stack
 
 @dataclass(slots=True)
 class Access:
-    """Memory that one recorded operation reads or writes; not `sure` if it only looks like an address."""
+    """Memory that one recorded operation reads or writes; not `sure` if it only looks like an address.
+
+    `writes` is None where that is not known; `host` is memory of the host.
+    """
 
     address: int
     size: int
     reads: bool
-    writes: bool
+    writes: bool | None
     stack: Stack = ()
     sure: bool = True
+    host: bool = False
 
 
 class Recording(Protocol):
@@ -38,5 +42,7 @@ class Recording(Protocol):
     def busy(self, stream: int) -> bool:
         """Whether a stream may have work that is not done."""
 
-    def pinned(self, address: int) -> bool:
-        """Whether it is page-locked memory of the host."""
+
+def pool_number(token: tuple[int, int]) -> int:
+    """One number for the token of a graph pool."""
+    return (int(token[0]) << 32) | int(token[1])

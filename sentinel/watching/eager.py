@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.virtual.device import active
 from graphlint.sentinel.watching import bypasses, virtual
 from graphlint.sentinel.watching.observer import Observer
 from graphlint.sentinel.watching.reads import EagerMode, Reads
@@ -28,7 +29,8 @@ def look(observer: Observer) -> Iterator[None]:
     observer.reads = reads = Reads(observer)
     try:
         bypasses.install(patches, reads)
-        virtual.follow_downloads(patches, reads)
+        if active():
+            virtual.follow_downloads(patches, reads)
         if _changes_compiled_code():
             observer.miss(_TOO_OLD)
             yield

@@ -30,13 +30,13 @@ def _begin(plain: Any, observer: Observer) -> Any:
 
 def _end(plain: Any, observer: Observer) -> Any:
     def capture_end(self: Any) -> None:
-        captured = observer.ending(self)
+        accesses = observer.ending(self)
         try:
             plain(self)
         except BaseException:
             observer.lost(self)
             raise
-        observer.ended(self, captured)
+        observer.ended(self, accesses)
 
     return capture_end
 

@@ -15,7 +15,7 @@ from graphlint.sentinel.core.checks import CHECKS
 from graphlint.sentinel.core.machine import Machine, State
 from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.watching import places
-from graphlint.sentinel.watching.accesses import Recording
+from graphlint.sentinel.watching.accesses import Access, Recording, pool_number
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.watching.memories import Memories
 from graphlint.sentinel.watching.names import Named, moves
@@ -67,22 +67,25 @@ class Observer:
         for companion in self.companions:
             companion.begun(graph)
 
-    def ending(self, graph: Any) -> Captured:
+    def ending(self, graph: Any) -> list[Access]:
         """A capture is about to end: what is recorded can be read only now."""
         for companion in self.companions:
             companion.ending(graph)
         with self._lock, aside():
-            return read(self.recording, graph, self.memories)
+            return self.recording.end(graph)
 
-    def ended(self, graph: Any, captured: Captured) -> None:
+    def ended(self, graph: Any, accesses: list[Access]) -> None:
         """It has ended well."""
         self._local.capturing = False
         with self._lock:
+            pool = pool_number(graph.pool())
+            with aside():
+                captured = read(self.recording, accesses, pool, self.memories)
             record = Record(next(_numbers))
             self.counts[0] += 1
             record.captured, record.names = captured, captured.names
             self._remember(graph, record)
-            self.tell(captured.event(record.number, graph.pool()[1], places.here()))
+            self.tell(captured.event(record.number, pool, places.here()))
             if captured.unowned:
                 self.miss("inputs of a graph that no tensor known to Python lies on")
             for listener in self.listeners:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 
@@ -29,6 +28,7 @@ class Captured:
     ranges: list[tuple[int, int]] = field(default_factory=list)
     names: list[Named] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)  # of inputs and outputs
+    hosts: set[int] = field(default_factory=set)  # the numbers of those of the host
     unowned: int = 0  # places in memory whose tensors could not be found
 
     def event(self, graph: int, pool: int, stack: Stack) -> events.CaptureEnded:
@@ -37,18 +37,20 @@ class Captured:
         return events.CaptureEnded(graph, pool, stack, inputs, outputs, tuple(self.ranges))
 
 
-def read(recording: Recording, graph: Any, memories: Memories) -> Captured:
-    """Ask the device what was recorded, and the program for its names."""
-    accesses = recording.end(graph)
+def read(recording: Recording, accesses: list[Access], pool: int, memories: Memories) -> Captured:
+    """Ask the program for its names of what was recorded."""
     frames = places.frames()
     found = Search().tensors(frames)
     del frames
-    return _Reader(recording, memories, graph.pool()[1], found).sort(accesses)
+    hosts = sorted(access.address for access in accesses if access.host)
+    return _Reader(recording, memories, pool, found, hosts).sort(accesses)
 
 
 class _Reader:
-    def __init__(self, recording: Recording, memories: Memories, pool: int, found: Found) -> None:
-        self._recording, self._memories, self._pool = recording, memories, pool
+    def __init__(
+        self, recording: Recording, memories: Memories, pool: int, found: Found, hosts: list[int]
+    ) -> None:
+        self._recording, self._memories, self._pool, self._hosts = recording, memories, pool, hosts
         self._slots: dict[int, Found] = defaultdict(list)  # by where the storage begins
         for tensor, slot in found:
             self._slots[base_of(tensor)].append((tensor, slot))
@@ -63,7 +65,7 @@ class _Reader:
         named = (tensor for found in self._slots.values() for tensor, _ in found)
         for tensor in (*named, *every_tensor()):
             base = base_of(tensor)
-            if base and base not in living and self._on_device(base):
+            if base and base not in living and self._matters(base, tensor):
                 memory = self._memories.of(tensor)
                 if memory is not None:
                     living[memory.base] = memory
@@ -76,7 +78,11 @@ class _Reader:
             memory = self._outside(access)
             if memory is not None:
                 inputs.setdefault(memory.number, []).append((access, memory))
-            if access.writes and self._recording.pool_of(access.address) == self._pool:
+            if (
+                access.writes is not False
+                and memory is None
+                and self._recording.pool_of(access.address) == self._pool
+            ):
                 self._captured.ranges.append((access.address, access.address + access.size))
         for group in inputs.values():
             self._input([access for access, _ in group], group[0][1])
@@ -86,7 +92,7 @@ class _Reader:
     def _outside(self, access: Access) -> Memory | None:
         """The memory that an access leads to, if it is not the graph's own."""
         pool = self._recording.pool_of(access.address)
-        if pool is None and not self._recording.pinned(access.address):
+        if pool is None and not access.host:
             return None
         memory = self._covering(access.address)
         if pool == self._pool:
@@ -120,11 +126,13 @@ class _Reader:
                 named.names,
                 first.stack,
                 sure=any(access.sure for access in accesses),
-                host=self._recording.pinned(memory.base),
+                host=first.host,
                 pooled=bool(self._recording.pool_of(memory.base)),
-                written=any(access.writes for access in accesses),
+                written=any(access.writes is True for access in accesses),
             )
         )
+        if first.host:
+            self._captured.hosts.add(memory.number)
 
     def _outputs(self) -> None:
         """What the program holds of the pool, and no earlier graph made."""
@@ -134,5 +142,9 @@ class _Reader:
                 self._captured.memories.append(memory)
                 self._captured.outputs.append(events.Output(memory.number, base, memory.size))
 
-    def _on_device(self, base: int) -> bool:
-        return self._recording.pool_of(base) is not None or self._recording.pinned(base)
+    def _matters(self, base: int, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is the device's, or of the host and used by the graph."""
+        if self._recording.pool_of(base) is not None:
+            return True
+        at = bisect.bisect_left(self._hosts, base)
+        return at < len(self._hosts) and self._hosts[at] < base + tensor.untyped_storage().nbytes()

@@ -11,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.sentinel.core import events
+from graphlint.sentinel.watching.companions import aside
 from graphlint.sentinel.watching.memories import Memory, base_of
 from graphlint.sentinel.watching.observer import Observer, current_stream
 from graphlint.sentinel.watching.operators import Operator, operator
@@ -71,7 +72,7 @@ class Reads:
     def captured(self, captured: Captured) -> None:
         """There is a new graph."""
         for memory in captured.memories:
-            if self.observer.recording.pinned(memory.base):
+            if memory.number in captured.hosts:
                 self.hosts[memory.base] = memory
             self.bases[memory.base] = memory
 
@@ -115,7 +116,7 @@ class Reads:
                 if isinstance(made, torch.Tensor) and made is not parent:
                     self.take(made, parent, memory)
         elif known.kind == "_to_copy" and isinstance(result, torch.Tensor) and not result.is_cuda:
-            self.landed(touched[0][1], result, wait=not _is_pinned(self.observer, result))
+            self.landed(touched[0][1], result, wait=not _is_pinned(result))
 
     def read(self, tensor: torch.Tensor, memory: Memory, host: bool = False, times: int = 1) -> None:
         """Something reads a tensor."""
@@ -141,12 +142,12 @@ class Reads:
         target, source = args[0], args[1]
         waits = not (args[2] if len(args) > 2 else kwargs.get("non_blocking", False))
         if target.is_cuda and not source.is_cuda:
-            if waits or not _is_pinned(self.observer, source):
+            if waits or not _is_pinned(source):
                 self.observer.tell(events.Synchronised(stream=current_stream()))
             else:
                 self._left(source, touched[0][2])
         elif source.is_cuda and not target.is_cuda:
-            self.landed(source, target, wait=waits or not _is_pinned(self.observer, target))
+            self.landed(source, target, wait=waits or not _is_pinned(target))
 
     def _left(self, source: torch.Tensor, target: Memory) -> None:
         host = self.observer.memories.of(source)
@@ -192,5 +193,6 @@ def _misfit(known: Operator, args: Any) -> str:
     return ""
 
 
-def _is_pinned(observer: Observer, tensor: torch.Tensor) -> bool:
-    return observer.recording.pinned(base_of(tensor))
+def _is_pinned(tensor: torch.Tensor) -> bool:
+    with aside():
+        return bool(tensor.is_pinned())

@@ -44,7 +44,7 @@ class Steps:
         return None
 
     def allocated(self, address: int) -> bool:
-        memory = pinned_memory() if self.pinned(address) else device_memory()
+        memory = pinned_memory() if address in pinned_memory().arena else device_memory()
         memory.bury()
         return any(
             start <= address < start + block.size and not block.free
@@ -53,9 +53,6 @@ class Steps:
 
     def busy(self, stream: int) -> bool:
         return True  # an edge that is missing is missing, whatever order the streams have now
-
-    def pinned(self, address: int) -> bool:
-        return address in pinned_memory().arena
 
 
 def accesses(step: tape.Step, stack: Stack) -> list[Access]:
@@ -76,7 +73,8 @@ def accesses(step: tape.Step, stack: Stack) -> list[Access]:
 
 
 def _access(tensor: torch.Tensor, reads: bool, writes: bool, stack: Stack) -> Access:
-    return Access(tensor.data_ptr(), extent(tensor), reads, writes, stack)
+    address = tensor.data_ptr()
+    return Access(address, extent(tensor), reads, writes, stack, host=address in pinned_memory().arena)
 
 
 def _written(function: Any, args: Any, kwargs: Any) -> set[int]:
