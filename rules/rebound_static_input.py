@@ -13,6 +13,7 @@ from graphlint.rules.wording import is_parameter
 
 HELP = "write into the captured tensor: `copy_`, `fill_` or `[...] =`"
 HELP_DERIVED = "empty it before the capture, which then records how it is computed, or fill it before replays"
+HELP_WEIGHTS = "compute it again after each load, and `copy_` the result into the tensor that the graph reads"
 HELP_IGNORED = "capture with a tensor of its own, and `copy_` the argument into it before each replay"
 HELP_ORPHANED = "allocate once for the largest size, or keep the inputs of every graph beside it"
 
@@ -36,12 +37,13 @@ class ReboundStaticInput(Rule):
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
             return
         if isinstance(event, InputDerived):
-            message = (
-                f"`{event.name}` is computed once here, before the capture, from inputs that are rewritten "
-                "before each replay"
-            )
+            when = "here from weights that are loaded anew later, and replays read the old result"
+            if not event.weights:
+                when = "once here, before the capture, from inputs that are rewritten before each replay"
+            message = f"`{event.name}` is computed {when}"
             chain = (event.place.hop, event.replayed.hop)
-            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP_DERIVED)
+            help_ = HELP_WEIGHTS if event.weights else HELP_DERIVED
+            yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=help_)
             return
         if isinstance(event, InputIgnored):
             message = f"this replays what was captured with the `{event.name}` of an earlier call"

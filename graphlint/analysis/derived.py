@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 MOST_SOURCES = 12
 
 
-def note_made(m: Machine, operands: list[Tensor], made: Value) -> None:
-    """Eager code has computed tensors from others: they remember what from."""
+# Storages that may be those of the weights that they were made from: a conversion may have nothing to do.
+PERHAPS_WEIGHTS = "perhaps weights"
+
+
+def note_made(m: Machine, operands: list[Tensor], made: Value, *, converted: bool = False) -> None:
+    """Eager code has computed tensors from others, or perhaps only converted one: they remember what from."""
     if m.captures:
         return
     sources: set[Storage] = set()
@@ -31,6 +35,9 @@ def note_made(m: Machine, operands: list[Tensor], made: Value) -> None:
     for tensor in tensors_in(made, 1):
         if tensor.storage not in sources and len(sources) <= MOST_SOURCES:
             tensor.storage.sources = frozenset(sources)
+            perhaps = m.memo.setdefault(PERHAPS_WEIGHTS, set())
+            if converted and any(each.parameter or each.storage in perhaps for each in operands):
+                perhaps.add(tensor.storage)
 
 
 def replayed(m: Machine, record: Capture, place: Place) -> None:
@@ -40,8 +47,13 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
     for cell, read in record.reads.items():
         for tensor in tensors_in(read.value, 0):
             write = _last_write(m, cell, read, tensor)
-            if write is not None and _is_behind(m, record, tensor) and _was_passed(record, write):
-                m.emit(InputDerived(place=write.place, name=read.name, replayed=place, capture=record))
+            if write is None or not _is_behind(m, record, tensor):
+                continue
+            weights = _are_weights_behind(m, record, tensor)
+            if weights or _was_passed(record, write):
+                event = InputDerived(place=write.place, name=read.name, replayed=place, capture=record)
+                event.weights = weights
+                m.emit(event)
 
 
 def _last_write(m: Machine, cell: Cell, read: Read, tensor: Tensor) -> Write | None:
@@ -62,6 +74,14 @@ def _is_behind(m: Machine, record: Capture, tensor: Tensor) -> bool:
     if tensor.parameter or tensor.storage in record.filled or _rewritten(m, record, tensor.storage):
         return False
     return any(_rewritten(m, record, source) for source in tensor.storage.sources)
+
+
+def _are_weights_behind(m: Machine, record: Capture, tensor: Tensor) -> bool:
+    """Whether weights that a tensor was certainly computed from have been loaded anew."""
+    if tensor.storage in m.memo.get(PERHAPS_WEIGHTS, ()):
+        return False
+    weights = (source for source in tensor.storage.sources if source.owner == "parameter")
+    return any(_rewritten(m, record, source) for source in weights)
 
 
 def _rewritten(m: Machine, record: Capture, storage: Storage) -> bool:

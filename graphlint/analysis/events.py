@@ -197,10 +197,14 @@ class InputIgnored(Event):
 
 @dataclass(slots=True, kw_only=True)
 class InputDerived(Event):
-    """A graph reads what a warm-up has computed at the place from inputs that change before a replay."""
+    """A graph reads what a warm-up has computed at the place from inputs that change before a replay.
+
+    `weights` tells that it was computed from weights, which have been loaded anew.
+    """
 
     name: str
     replayed: Place
+    weights: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

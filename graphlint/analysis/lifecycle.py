@@ -18,6 +18,7 @@ from graphlint.analysis import (
     generators,
     instances,
     names,
+    outputs,
     parallel,
     statements,
     subclasses,
@@ -42,6 +43,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     join,
+    tensors_in,
 )
 
 if TYPE_CHECKING:
@@ -291,10 +293,23 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     _steps(m, owner, roles.replay or through, frame, node, given)
     if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
         _steps(m, owner, roles.replay or through, frame, node, given)
+    readers = _readers_of_kept(m, owner, [name for name in steps if name not in roles.replay])
+    _steps(m, owner, readers, frame, node, given)
     if len(m.finished) > before:
         plain = [name for name in steps if name not in roles.replay]
         _steps(m, owner, plain, frame, node, given)
         _steps(m, owner, roles.replay, frame, node, given, same_key=True)
+
+
+def _readers_of_kept(m: Machine, owner: Obj, names: Sequence[str]) -> list[str]:
+    """The methods that name a field which holds outputs of earlier replays: they read them after the last."""
+    kept = {
+        key
+        for key, value in owner.fields.items()
+        if isinstance(value, Sequence_) and any(outputs.is_behind(t) for t in tensors_in(value, 2))
+    }
+    methods = methods_of(owner.cls) if kept and isinstance(owner.cls, ClassInfo) else {}
+    return [name for name in names if name in methods and text_of(methods[name][1]).names & kept]
 
 
 def _steps(

@@ -44,6 +44,12 @@ def stamped(m: Machine, value: Tensor, place: Place) -> Tensor:
     return fresh
 
 
+def is_behind(value: Tensor) -> bool:
+    """Whether an alias was taken before the graph's last replay."""
+    graph = value.storage.graph
+    return graph is not None and 0 < value.stamp < graph.fields.get("stamp", 0)
+
+
 def check(m: Machine, value: Tensor, place: Place) -> None:
     """Tell of a read through an alias that was taken before the graph's last replay.
 
@@ -51,9 +57,9 @@ def check(m: Machine, value: Tensor, place: Place) -> None:
     is stale only when the same function also reads the output afresh, so that it means two generations.
     """
     graph = value.storage.graph
-    stamp = graph.fields.get("stamp", 0) if graph is not None else 0
-    if graph is None or not 0 < value.stamp < stamp:
+    if graph is None or not is_behind(value):
         return
+    stamp = graph.fields["stamp"]
     event = StaleRead(
         place=place, tensor=value, graph=graph, taken=value.taken or place, kept=value.kept or value.received
     )

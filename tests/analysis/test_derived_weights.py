@@ -113,3 +113,67 @@ class Search:
 )
 def test_a_list_made_anew_holds_other_tensors_when_its_elements_do(reorder: str, mark: str) -> None:
     check_marks(BEAMS.format(reorder=reorder, mark=mark), select=("CG101",))
+
+
+FORGOTTEN = """
+import torch
+import torch.nn as nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(8, 8)
+        self.absorbed = None
+
+    def absorb(self):
+        self.absorbed = self.lin.weight{how}  # {mark}: CG101
+
+    def forward(self, x):
+        return x @ self.absorbed
+
+class Runner:
+    def __init__(self):
+        self.layer = Layer().cuda()
+        self.layer.absorb()
+        self.x = torch.zeros(2, 8, device="cuda")
+        self.layer(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.layer(self.x)
+
+    def reload(self, state):
+        {reload}
+
+    def __call__(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize("how", [" * 2.0", ".t() @ self.lin.weight", ".square().contiguous()"])
+@pytest.mark.parametrize(
+    "reload",
+    [
+        "self.layer.load_state_dict(state)",
+        "self.layer.lin.load_state_dict(state['lin'])",
+        "self.layer.lin.weight.data.copy_(state['lin.weight'])",
+    ],
+)
+def test_a_reload_that_forgets_what_was_computed_from_the_weights(how: str, reload: str) -> None:
+    check_marks(FORGOTTEN.format(how=how, reload=reload, mark="expect"))
+
+
+@pytest.mark.parametrize(
+    ("how", "reload"),
+    [
+        (".float()", "self.layer.load_state_dict(state)"),  # may be the weight itself
+        (".float().contiguous()", "self.layer.load_state_dict(state)"),
+        (".t()", "self.layer.load_state_dict(state)"),
+        (" * 2.0", "self.layer.lin.bias.data.copy_(state['lin.bias'])"),
+        (" * 2.0", "self.layer.load_state_dict(state); self.layer.absorbed.copy_(self.layer.lin.weight * 2)"),
+        (" * 2.0", "pass"),
+    ],
+)
+def test_what_a_reload_takes_along_or_leaves_alone(how: str, reload: str) -> None:
+    check_marks(FORGOTTEN.format(how=how, reload=reload, mark="ok"))

@@ -132,3 +132,50 @@ def test_across_files(shows: Shows) -> None:
 def test_suppressed() -> None:
     statement = "kept.append(y)  # graphlint: ignore[CG201] -- only the last one is used"
     check_marked_rules(LOOP.format(statement=statement, mark="ok: CG201", use="torch.stack(kept)"))
+
+
+KEEPING = """
+import torch
+
+class Runner:
+    def __init__(self):
+        self.x = torch.zeros(4, 8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x * 2
+        self.history = []
+
+    def step(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        self.history.append(self.y{copied})  # {mark}: CG201
+
+    def {name}(self):
+        {read}
+"""
+
+
+@pytest.mark.parametrize("copied", ["", ".clone()"])
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("stacked", "return torch.stack(self.history)"),
+        ("norms", "return [h.norm() for h in self.history]"),
+        ("changes", "return [(a - b).norm() for a, b in zip(self.history, self.history[1:])]"),
+        ("latest_change", "return self.history[-1] - self.history[-2]"),
+    ],
+)
+def test_outputs_kept_in_one_method_and_read_in_another(copied: str, name: str, read: str) -> None:
+    mark = "ok" if copied else "expect"
+    check_marked_rules(KEEPING.format(copied=copied, mark=mark, name=name, read=read))
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("count", "return len(self.history)"),
+        ("take", "taken, self.history = self.history, []\n        return torch.stack(taken)"),
+    ],
+)
+def test_what_is_kept_and_taken_away_before_the_next_replay(name: str, read: str) -> None:
+    check_marked_rules(KEEPING.format(copied="", mark="ok", name=name, read=read))

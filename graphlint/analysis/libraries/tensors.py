@@ -201,7 +201,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     made = result(call, operation, operands, tensors, device)
     tensor_ops.note_source(m, tensors, made)
     if not operation.factory:
-        derived.note_made(m, tensors, made)
+        derived.note_made(m, tensors, made, converted=operation.result == "maybe-view")
     effects.note_operands(m, tensors, made)
     if operation.result != "inplace":
         host_work.note(m, tensors, tensors_in(made, 1), call.place)

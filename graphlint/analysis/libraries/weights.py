@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import carried, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import nn
@@ -75,8 +75,12 @@ def _load_state(call: Call) -> Value:
     assign = bool(call.flag(2, "assign"))
     target = call.owner or NONE
     call.m.emit(Called(place=call.place, what="load-state", target=target, data=assign))
+    loaded = nn.parameters_of(call.m, target, call.place)
     if assign:
-        replace(call.m, nn.parameters_of(call.m, target, call.place), call.place)
+        replace(call.m, loaded, call.place)
+    elif not call.m.captures:
+        for parameter in loaded:
+            carried.note_refilled(call.m, parameter)
     return Unknown("incompatible keys")
 
 
