@@ -40,7 +40,9 @@ def note_made(m: Machine, name: str, operands: Iterable[Tensor], made: Value) ->
     """An operation has made something of tensors."""
     recorded = enabled(m) and name not in operations.listed("without_gradient")
     flowing = [each for each in operands if flows_into(m, each)] if recorded else []
-    through = frozenset(graph for each in flowing for graph in each.through)
+    # What captured code made is an output once it has been read after a replay.
+    outputs = [each for each in flowing if each.stamp or each.storage.graph is None]
+    through = frozenset(graph for each in outputs for graph in each.through)
     if m.capture is not None and m.capture.graph is not None:
         through |= {m.capture.graph}
     for tensor in tensors_in(made, 1):
