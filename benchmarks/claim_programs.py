@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -476,6 +477,33 @@ def shows_linear_with_another_shape() -> dict[str, Any]:
     graph, y = captured(lambda: layer(x), warm=False)
     graph.replay()
     return {"shape": list(y.shape)}
+
+
+def compiled_steps(twice: bool, mark: bool) -> dict[str, Any]:
+    net = torch.compile(nn.Linear(8, 8).cuda(), mode="reduce-overhead")
+    x = ones(4, 8)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(6):
+            if mark:
+                torch.compiler.cudagraph_mark_step_begin()
+            y = net(x)
+            loss = (y - net(x * 2)).square().mean() if twice else y.square().mean()
+            loss.backward()
+    texts = [str(each.message).split(". ")[0][:160] for each in seen if "CUDAGraph" in str(each.message)]
+    return {"warnings": sorted(set(texts)), "times": len(texts)}
+
+
+def shows_compiled_once_before_backward() -> dict[str, Any]:
+    return compiled_steps(twice=False, mark=False)
+
+
+def shows_compiled_twice_before_backward() -> dict[str, Any]:
+    return compiled_steps(twice=True, mark=False)
+
+
+def shows_compiled_twice_before_backward_marked() -> dict[str, Any]:
+    return compiled_steps(twice=True, mark=True)
 
 
 def shows_autotuned_with_another_key() -> dict[str, Any]:
