@@ -42,6 +42,7 @@ class GradientAccumulates(Rule):
     def _note_captured(self, event: Called, capture: Capture) -> None:
         if event.what in ("zero-grad", "set-grad") or self._writes_gradient(event):
             self._cleared_in.add(id(capture))
+            self._adding.pop(id(capture), None)  # at the end of each replay, for the next one
         elif self._present is None or id(capture) in self._cleared_in:
             return
         elif event.what == "backward" and event.data != "torch.autograd.grad":

@@ -404,7 +404,8 @@ def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[
 def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     """The value of an attribute path without events: names and plain fields only."""
     if isinstance(node, ast.Name):
-        return frame.env.fields.get(node.id)
+        scopes = (frame.env, *frame.env.parents())
+        return next((env.fields[node.id] for env in scopes if node.id in env.fields), None)
     if isinstance(node, ast.Attribute):
         owner = quiet(m, node.value, frame)
         return owner.fields.get(node.attr) if isinstance(owner, Obj) else None

@@ -21,7 +21,7 @@ def will_answer_otherwise(use: HostUse, read: Read, cell: Cell, writes: Sequence
     then, answer = read.value, use.value
     if not (isinstance(then, Const) and type(then.value) is int and isinstance(answer, Const)):
         return None
-    if not any(counts_up(write, cell) for write in writes):
+    if not any(_counts_up(write, cell) for write in writes):
         return None
     test = use.place.node
     if _has_remainder(test):
@@ -33,8 +33,7 @@ def will_answer_otherwise(use: HostUse, read: Read, cell: Cell, writes: Sequence
     return isinstance(test.ops[0], small if answer.value else large)
 
 
-def counts_up(write: Write, cell: Cell) -> bool:
-    """Whether a write adds to what the cell held before."""
+def _counts_up(write: Write, cell: Cell) -> bool:
     node = write.place.node
     if isinstance(node, ast.AugAssign):
         return write.augmented and isinstance(node.op, ast.Add)

@@ -258,6 +258,8 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
         return External(f"{dotted}.{name}", owner)
     if dotted.startswith("torch.optim.lr_scheduler.") and f"{schedules.BASE}.{name}" in MODELS:
         return External(f"{schedules.BASE}.{name}", owner)
+    if dotted in ("torch.optim.Optimizer", "torch.optim.optimizer.Optimizer") and name != "step":
+        return External(f"torch.optim.Optimizer.{name}", owner)
     if dotted == "threading.Thread":
         return External(f"threading.Thread.{name}", owner)
     if dotted in ("torch.autograd.Function", "torch.autograd.function.Function"):

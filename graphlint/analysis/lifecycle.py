@@ -207,6 +207,7 @@ def _live(m: Machine, info: ClassInfo, frame: Frame) -> None:
         _prepare_and_capture(m, owner, frame, info.node)
         _step_object(m, owner, frame, info.node)
         _capture_rest(m, owner, info, frame)
+        _step_inside(m, owner, info, frame)
     for node in info.node.body:
         if isinstance(node, ast.ClassDef) and text_of(node).captures:
             inner = functions.define_class(m, node, functions.class_frame(m, info))
@@ -219,6 +220,26 @@ def _capture_rest(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None
     for name, (_, node) in methods_of(info).items():
         if text_of(node).captures and id(node) not in m.executed:
             _call(m, owner, name, Change.CONFIG, frame, node)
+
+
+def _step_inside(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None:
+    """Call the public methods that others of the class call, where graphs are captured and none is replayed.
+
+    `generate` calls `step` in a loop, and only in a later turn than those that are followed does it decode.
+    """
+    roles, methods = roles_of(m, owner), methods_of(info)
+    entries = {*roles.prepare, *roles.capture, *roles.step}
+    inner = [name for name in methods if not name.startswith("_") and name not in entries]
+    driving = [name for name in inner if _takes_nothing(methods[name][1])]
+    for names_ in (driving, driving, inner, inner):
+        if m.finished and not m.replays:
+            _steps(m, owner, names_, frame, info.node, {})
+
+
+def _takes_nothing(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method needs no arguments: it goes on with what others have brought."""
+    wanted = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)
+    return wanted <= 1 and None not in node.args.kw_defaults
 
 
 def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Obj | None:

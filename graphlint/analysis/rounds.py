@@ -10,7 +10,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import conditions, roots
-from graphlint.analysis.counters import counts_up
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Change, Const, Fields, Function, Host, Obj, Value
 from graphlint.facts.pernode import per_node
@@ -29,7 +28,7 @@ def open_count(m: Machine, test: ast.expr, value: Value, frame: Frame) -> bool:
     function = frame.function
     if function is None or not _asked(test) or not _leads_to_capture(function) or _has_captured(m, function):
         return False
-    counts = [found for node in _asked(test) if (found := _count(m, node, frame)) is not None]
+    counts = [found for node in _asked(test) if (found := _count(m, test, node, frame)) is not None]
     for fields, key in counts:
         m.heap.write(fields, key, Host("int", Change.CHANGING))
     return bool(counts)
@@ -43,15 +42,15 @@ def _asked(test: ast.expr) -> tuple[ast.Attribute, ...]:
     return tuple(part for part in ast.walk(test) if isinstance(part, ast.Attribute))
 
 
-def _count(m: Machine, node: ast.Attribute, frame: Frame) -> tuple[Fields, str] | None:
-    """The cell of a field that has been counted up twice at one place, each time by eager code."""
+def _count(m: Machine, test: ast.expr, node: ast.Attribute, frame: Frame) -> tuple[Fields, str] | None:
+    """The cell of a field that eager code counts up or down, if it has been tested here before."""
     owner = conditions.quiet(m, node.value, frame)
     held = owner.fields.get(node.attr) if isinstance(owner, Obj) else None
     if not isinstance(owner, Obj) or not isinstance(held, Const) or type(held.value) is not int:
         return None
-    cell = (id(owner.fields), node.attr)
-    places = [w.place.key for w in m.writes.get(cell, ()) if counts_up(w, cell) and not w.capturing]
-    return (owner.fields, node.attr) if len(places) > len(set(places)) else None
+    again = m.memo.setdefault(("tested", id(test), owner.serial), m.steps) != m.steps
+    counted = any(w.augmented and not w.capturing for w in m.writes.get((id(owner.fields), node.attr), ()))
+    return (owner.fields, node.attr) if again and counted else None
 
 
 def _leads_to_capture(function: Function) -> bool:

@@ -13,6 +13,7 @@ from graphlint.analysis.values import (
     NONE,
     Change,
     Const,
+    External,
     Host,
     Mapping,
     Obj,
@@ -40,6 +41,17 @@ def _optimizer(call: Call) -> Value:
     made.fields["param_groups"] = optimizer_groups.of_call(call)
     optimizer_state.make(call, made)
     return made
+
+
+@model("torch.optim.Optimizer.__init__", "torch.optim.optimizer.Optimizer.__init__")
+def _initialise(call: Call) -> Value:
+    """A project's own optimizer hands parameters and defaults to the base class."""
+    if isinstance(call.owner, Obj):
+        fields = call.owner.fields
+        fields["param_groups"] = optimizer_groups.of_defaults(call)
+        fields["state"] = Mapping(call.place, External("builtins.dict"))
+        fields["defaults"] = call.get(1, "defaults") or Mapping(call.place)
+    return NONE
 
 
 def given_optimizer(place: Place) -> Obj:

@@ -9,9 +9,23 @@ from graphlint.rules import operations
 
 
 def of_call(call: Call) -> Sequence_:
-    """The groups that a constructor makes: those it is given, completed, else one of all parameters."""
+    """The groups that a constructor of the library makes."""
+    return _completed(call, _options(call))
+
+
+def of_defaults(call: Call) -> Sequence_:
+    """The groups that the base class makes for a project's own optimizer."""
+    defaults = call.get(1, "defaults")
+    entries = defaults.entries() if isinstance(defaults, Mapping) else []
+    named = {
+        key.value: value for key, value in entries if isinstance(key, Const) and isinstance(key.value, str)
+    }
+    return _completed(call, named)
+
+
+def _completed(call: Call, options: dict[str, Value]) -> Sequence_:
+    """The groups that a constructor is given, completed, else one of all parameters."""
     parameters = call.get(0, "params")
-    options = _options(call)
     elements, rest = loops.elements_of(call.m, parameters) if parameters is not None else ((), None)
     given = [part for part in (*elements, rest) if isinstance(part, Mapping)]
     for group in given:

@@ -138,6 +138,11 @@ def _wait_event(call: Call) -> Value:
     waiter = stream_of(call, given) if given is not None else own
     if isinstance(event, Obj) and waiter is not None:
         wait_for(call, event, waiter)
+    elif waiter is not None:  # one of several events: the right one
+        call.m.emit(Called(place=call.place, what="wait-stream", target=waiter))
+        if not call.m.captures:
+            call.m.timeline.wait(waiter, call.m.timeline.issued)
+        streams.order_after_unknown(call.m, call.place, waiter)
     return NONE
 
 
