@@ -117,13 +117,13 @@ def shows_output_read_on_another_stream() -> dict[str, Any]:
     torch.cuda.synchronize()
     x.fill_(5)
     torch.cuda.synchronize()
-    other = torch.cuda.Stream()
+    other, read = torch.cuda.Stream(), torch.zeros_like(y)
+    torch.cuda.synchronize()
     graph.replay()
     with torch.cuda.stream(other):
-        read = y + 0
-        item = y[0].item()
+        read.copy_(y)
     torch.cuda.synchronize()
-    return {"read": first(read), "item": item, "expected": 10}
+    return {"read": first(read), "expected": 10}
 
 
 def shows_replay_before_readers() -> dict[str, Any]:
@@ -131,11 +131,11 @@ def shows_replay_before_readers() -> dict[str, Any]:
     graph, y = captured(lambda: x * 2)
     graph.replay()
     torch.cuda.synchronize()
-    other = torch.cuda.Stream()
-    other.wait_stream(torch.cuda.current_stream())
+    other, read = torch.cuda.Stream(), torch.zeros_like(y)
+    torch.cuda.synchronize()
     with torch.cuda.stream(other):
         torch.cuda._sleep(LONG)
-        read = y + 0
+        read.copy_(y)
     x.fill_(5)
     graph.replay()
     torch.cuda.synchronize()
@@ -168,17 +168,13 @@ def shows_same_pool_at_the_same_time() -> dict[str, Any]:
 def shows_same_graph_at_the_same_time() -> dict[str, Any]:
     x = ones(4)
 
-    def body() -> torch.Tensor:
-        kept = x * 1
-        torch.cuda._sleep(LONG)
-        return kept * 2
-
-    graph, y = captured(body)
-    s, t = torch.cuda.Stream(), torch.cuda.Stream()
+    graph, y = captured(lambda: x * 2)
+    s, t, read = torch.cuda.Stream(), torch.cuda.Stream(), torch.zeros_like(y)
     torch.cuda.synchronize()
     with torch.cuda.stream(s):
+        torch.cuda._sleep(LONG)
         graph.replay()
-        read = y + 0
+        read.copy_(y)
     with torch.cuda.stream(t):
         x.fill_(5)
         graph.replay()
@@ -341,25 +337,31 @@ def shows_eager_backward_twice() -> dict[str, Any]:
 
 def shows_eager_backward_retained() -> dict[str, Any]:
     layer, x = trained()
-    graph, y = captured(lambda: (layer(x) * 1).square())
+    graph, y = captured(lambda: layer(x * 1).square().sum())
     graph.replay()
-    y.sum().backward(retain_graph=True)
+    y.backward(retain_graph=True)
     one = first(layer.weight.grad)
-    with torch.no_grad():
-        layer.weight.fill_(2)
     x.fill_(3)
     layer.weight.grad = None
-    y.sum().backward(retain_graph=True)
-    before = first(layer.weight.grad)
-    layer.weight.grad = None
     graph.replay()
-    y.sum().backward(retain_graph=True)
-    return {
-        "first": one,
-        "without a replay": before,
-        "after a replay": first(layer.weight.grad),
-        "expected": 288,
-    }
+    y.backward(retain_graph=True)
+    again = first(layer.weight.grad)
+    layer.weight.grad = None
+    x.fill_(1)
+    y.backward(retain_graph=True)
+    last = first(layer.weight.grad)
+    return {"gradients": [one, again, last], "expected": [16, 144, 16]}
+
+
+def shows_eager_backward_of_a_rewritten_input() -> dict[str, Any]:
+    layer, x = trained()
+    graph, y = captured(lambda: layer(x).square().sum())
+    graph.replay()
+    y.backward(retain_graph=True)
+    x.fill_(3)
+    graph.replay()
+    y.backward(retain_graph=True)
+    return {"gradient": first(layer.weight.grad)}
 
 
 def shows_loss_computed_eagerly() -> dict[str, Any]:
@@ -461,7 +463,15 @@ def shows_compiled_dynamic_with_another_shape() -> dict[str, Any]:
 
 
 def shows_convolution_with_another_shape() -> dict[str, Any]:
-    torch.backends.cudnn.benchmark = True
+    return convolved(benchmark=False)
+
+
+def shows_benchmarked_convolution_with_another_shape() -> dict[str, Any]:
+    return convolved(benchmark=True)
+
+
+def convolved(benchmark: bool) -> dict[str, Any]:
+    torch.backends.cudnn.benchmark = benchmark
     layer = nn.Conv2d(3, 8, 3).cuda()
     layer(ones(8, 3, 32, 32))
     x = ones(2, 3, 64, 64)

@@ -48,7 +48,8 @@ def answer(index: int) -> dict[str, Any]:
     if library == "torch":
         return row | in_torch(source)
     row |= {"operation": operation, "holds": list(holds)}
-    return row | (in_cupy(source) if library == "cupy" else in_driver(source, "strict-mode" in holds))
+    strict = "strict-mode" in holds
+    return row | (in_cupy(source, strict) if library == "cupy" else in_driver(source, strict))
 
 
 def in_torch(source: str) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def in_torch(source: str) -> dict[str, Any]:
     return made | ({"sync": found["sync_debug"]} if "sync_debug" in found else {})
 
 
-def in_cupy(source: str) -> dict[str, Any]:
+def in_cupy(source: str, strict: bool) -> dict[str, Any]:
     names = cupy_names()
     cp, stream = names["cp"], names["stream"]
     code = compile(source, "expression", "eval")
@@ -78,7 +79,7 @@ def in_cupy(source: str) -> dict[str, Any]:
     cp.cuda.runtime.deviceSynchronize()
     errors, graph = [], None
     with stream:
-        stream.begin_capture()
+        stream.begin_capture(cp.cuda.runtime.streamCaptureModeGlobal if strict else None)
         for step in (lambda: eval(code, names), lambda: names.__setitem__("graph", stream.end_capture())):
             try:
                 step()
@@ -98,17 +99,13 @@ def cupy_names() -> dict[str, Any]:
     import numpy as np  # noqa: F401
 
     stream = cp.cuda.Stream(non_blocking=True)
-    old = cp.cuda.Event()
+    old, old2 = cp.cuda.Event(), cp.cuda.Event()
     with stream:
         a, b = cp.arange(16, dtype=cp.float32), cp.ones(16, dtype=cp.float32)
         sq, z, ints = cp.eye(4, dtype=cp.float32) * 2, cp.float32(1) * cp.ones(()), cp.arange(4)
         old.record(stream)
+        old2.record(stream)
     stream.synchronize()
-
-    def recorded() -> Any:
-        event = cp.cuda.Event()
-        event.record(stream)
-        return event
 
     return locals()
 
@@ -130,17 +127,12 @@ def in_driver(source: str, strict: bool) -> dict[str, Any]:
     spare, spare_host = rt.cudaMalloc(64)[1], rt.cudaMallocHost(64)[1]
     rt.cudaDeviceSynchronize()
 
-    def recorded() -> Any:
-        event = rt.cudaEventCreate()[1]
-        rt.cudaEventRecord(event, stream)
-        return event
-
     modes = rt.cudaStreamCaptureMode
     mode = modes.cudaStreamCaptureModeGlobal if strict else modes.cudaStreamCaptureModeRelaxed
     rt.cudaStreamBeginCapture(stream, mode)
     errors = []
     try:
-        result = eval(compile(source, "expression", "eval"), locals() | {"recorded": recorded})
+        result = eval(compile(source, "expression", "eval"), locals())
         if isinstance(result, tuple) and int(result[0]):
             errors.append(str(result[0]))
     except Exception as error:
