@@ -87,12 +87,12 @@ class _Installed:
             raise
 
     def leave(self, watch: Watch) -> None:
+        if self.watches == [watch] and self.observer is not None:
+            self.observer.finish()
         watch.closing.close()
         self.watches.remove(watch)
         watch.end()
         if not self.watches:
-            if self.observer is not None:
-                self.observer.finish()
             self.patches.restore()
             self.observer = None
 

@@ -47,14 +47,15 @@ def statement_frame(frame: FrameType | None) -> FrameType:
     raise NotRunnable("its capture is not opened by the program")
 
 
-def refuse_foreign_contexts(frame: FrameType) -> None:
-    """Raise NotRunnable if the capture stands under a context of which it cannot be told what it provides."""
+def foreign_context(frame: FrameType) -> str:
+    """A context that the capture stands under and of which it cannot be told what it provides, or nothing."""
     for outer in _program_frames(frame):
         for expression, line in enclosing_contexts(outer):
             if not _is_harmless(expression, outer):
                 text = ast.unparse(expression)
                 text = text if len(text) <= 50 else f"{text[:47]}..."
-                raise NotRunnable(f"it was captured under `with {text}` of line {line}")
+                return f"`with {text}` of line {line}"
+    return ""
 
 
 def _program_frames(frame: FrameType | None) -> list[FrameType]:

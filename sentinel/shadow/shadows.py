@@ -12,7 +12,7 @@ import torch
 
 from graphlint.sentinel.findings import Confidence, Finding
 from graphlint.sentinel.shadow.eager import Eager, Verdict
-from graphlint.sentinel.shadow.entry import refuse_foreign_contexts, statement_frame
+from graphlint.sentinel.shadow.entry import foreign_context, statement_frame
 from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.subject import Site, Subject
 from graphlint.sentinel.virtual.device import active, device
@@ -29,10 +29,11 @@ _OTHERS = ("CG101", "CG102", "CG106")  # what other checks see better
 class _Shadow:
     """What is known of one graph."""
 
-    __slots__ = ("eager", "found", "replays", "stack", "subject")
+    __slots__ = ("context", "eager", "found", "replays", "stack", "subject")
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, context: str) -> None:
         self.subject = subject
+        self.context = context  # what may be missing when the body runs again
         self.replays = 0
         self.eager: Eager | None = None
         self.found: dict[tuple[str, str], Finding] = {}
@@ -53,10 +54,9 @@ class Shadows(Companion):
             return
         try:
             frame = statement_frame(caller)
-            refuse_foreign_contexts(frame)
             site = self._sites.setdefault((frame.f_code, frame.f_lineno), Site())
             with aside():
-                self._shadows[graph] = _Shadow(Subject(frame, site))
+                self._shadows[graph] = _Shadow(Subject(frame, site), foreign_context(frame))
         except NotRunnable as reason:
             self._cannot(reason)
 
@@ -102,6 +102,9 @@ class Shadows(Companion):
     def _report(self, shadow: _Shadow, number: int, verdict: Verdict) -> None:
         code = _code(verdict)
         if number in self._observer.accused and (code in _OTHERS or not verdict.causes) and not shadow.found:
+            return
+        if shadow.context and not verdict.causes:
+            self._observer.miss(f"shadow: a difference may come from what {shadow.context} provided")
             return
         key = (code, verdict.causes[0].path if verdict.causes else "")
         found = shadow.found.get(key)
