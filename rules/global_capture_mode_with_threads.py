@@ -14,6 +14,9 @@ from graphlint.rules.wording import way_to
 
 HELP = 'pass `capture_error_mode="thread_local"`, or stop the other thread while the capture runs'
 
+WAITS = "a thread waits for the device here while another one captures, and in any mode that ends the capture"
+HELP_WAITS = "wait for a stream or an event, or hold a lock around both"
+
 
 class GlobalCaptureModeWithThreads(Rule):
     code = "CG502"
@@ -28,6 +31,7 @@ class GlobalCaptureModeWithThreads(Rule):
         self._runs: list[ThreadRun] = []
         self._inside: list[tuple[Capture, ThreadRun]] = []
         self._beside: list[tuple[Capture, ThreadRun]] = []
+        self._waiting: list[tuple[Capture, ThreadRun]] = []
 
     def on(self, event: CaptureStarted | Called) -> Iterator[Report]:
         if isinstance(event, Called):
@@ -35,7 +39,10 @@ class GlobalCaptureModeWithThreads(Rule):
                 self._runs.append(event.data)
             return
         capture = event.capture
-        if capture is None or capture.mode != "global" or capture.compiled:
+        if capture is None or capture.compiled:
+            return
+        if capture.mode != "global":
+            self._waiting += [(capture, run) for run in capture.facts["threads"]]
             return
         if capture.facts["thread"] is not None:
             self._inside.append((capture, capture.facts["thread"]))
@@ -48,6 +55,11 @@ class GlobalCaptureModeWithThreads(Rule):
         for capture, run in self._beside:
             if run.calls_outside(capture.facts["locks"]):
                 yield _report(capture, "a thread that was started before calls CUDA meanwhile", run.place)
+        for capture, run in self._waiting:
+            for place, locks in run.waits:
+                if not locks & capture.facts["locks"]:
+                    chain = (*(way_to(capture) or (capture.place.hop,)), run.place.hop)
+                    yield Report(place, WAITS, Confidence.LIKELY, chain=chain, help=HELP_WAITS)
         for capture, thread in self._inside:
             for other in self._runs:
                 if other.overlaps(thread) and other.calls_outside(capture.facts["locks"]):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Condition, Loop, Place
 from graphlint.analysis.values import (
+    COPY,
     MODE,
     MOVED,
     Cell,
@@ -232,13 +234,21 @@ def _parts_read(record: Capture, one: Value, other: Value) -> list[tuple[Value, 
         isinstance(one, Mapping) and isinstance(other, Mapping)
     ):
         return []
-    pairs = []
+    pairs = list(_weights(record, one, other))
     for read in record.reads.values():
         if read.fields is one.fields:
             now = value_in(other.fields, read.key) or _by_unknown_key(other, read.key)
             if now is not None:
                 pairs.append((read.value, now))
     return pairs
+
+
+def _weights(record: Capture, one: Value, other: Value) -> Iterator[tuple[Value, Value]]:
+    """The weights of a module that nobody constructs, which the capture has called, and those of its copy."""
+    if not (isinstance(one, Obj) and isinstance(other, Obj)) or other.label != COPY:
+        return
+    if one.serial in record.facts.get("modules", {}):
+        yield Tensor(Storage(None, None)), Tensor(Storage(None, None))
 
 
 def _by_unknown_key(owner: Obj | Mapping | Sequence_, key: Any) -> Value | None:

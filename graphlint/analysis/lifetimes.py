@@ -147,6 +147,8 @@ class Reach:
         """What a value holds directly."""
         if isinstance(part, Tensor):
             self.storages.add(part.storage)
+        elif _holds_weakly(part):
+            return []
         elif isinstance(part, Obj):
             self.objects.add(part.serial)
             return list(part.fields.values())
@@ -167,6 +169,11 @@ class Reach:
             moved = tensor_ops.moved_tensor(self._machine, part)
             return [moved] if moved is not None else []
         return []
+
+
+def _holds_weakly(part: Any) -> bool:
+    """Whether what is reached through a value does not live because of it."""
+    return (isinstance(part, Mapping) and part.weak) or (isinstance(part, Obj) and part.cls == "weakref")
 
 
 @per_node

@@ -227,6 +227,7 @@ def _run_iterations(
 ) -> None:
     loop = Loop(m.heap.open(), frame.place(node), _count(iterable), iterable, orders.of(m, iterable))
     frame.loops.append(loop)
+    counted, turns_ = m.counted, len(values)
     for value in values:
         m.step += not m.captures
         loop.current = value
@@ -236,6 +237,8 @@ def _run_iterations(
         run_once(m, node.body, loop, frame)
         if not frame.reachable:
             break
+        if m.counted > counted and not m.captures and loop.iteration == turns_:
+            values.append(_renewed(value))  # something is done in some turns only: the next one finds it
     if frame.reachable:
         statements.execute(m, node.orelse, frame)
     frame.loops.pop()

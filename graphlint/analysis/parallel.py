@@ -34,6 +34,7 @@ class ThreadRun:
     reused: bool = False
     ended: int | None = None
     calls: set[frozenset[int]] = field(default_factory=set)
+    waits: list[tuple[Place, frozenset[int]]] = field(default_factory=list)  # for the whole device
     target: Callable[[], object] = lambda: None
 
     def overlaps(self, other: ThreadRun) -> bool:
@@ -98,6 +99,12 @@ def note_cuda_call(m: Machine) -> None:
     """Remember that the thread being run calls CUDA here."""
     if m.running:
         m.running[-1].calls.add(held_locks(m))
+
+
+def note_device_wait(m: Machine, place: Place) -> None:
+    """Remember that the thread being run waits for the device here, which no capture mode allows."""
+    if m.running:
+        m.running[-1].waits.append((place, held_locks(m)))
 
 
 def note_transfer(m: Machine, method: str) -> None:

@@ -41,6 +41,7 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
+    alternatives,
     is_none,
     join_all,
     tensors_in,
@@ -106,12 +107,15 @@ def _counts_steps(m: Machine, node: ast.AugAssign, result: Value, frame: Frame) 
 
     The first time tells what is done at the beginning.
     """
-    is_number = isinstance(result, Const) and type(result.value) is int
+    numbers = alternatives(result)
+    is_number = all(isinstance(part, Const) and type(part.value) is int for part in numbers)
     if m.captures or not m.finished or not is_number or not isinstance(node.target, ast.Attribute):
         return False
     owner = conditions.quiet(m, node.target.value, frame)
     if not isinstance(owner, Obj):
         return False
+    if len(numbers) > 1 or any(not condition.decided for condition in frame.conditions):
+        return True  # nobody knows how often this is done
     place, began = frame.place(node).key, m.finished[0].clock
     earlier = m.writes.get((id(owner.fields), node.target.attr), ())
     return any(write.place.key == place and write.clock >= began for write in earlier)

@@ -100,6 +100,8 @@ class Const(Value):
 # The field in which a module keeps its mode; the symbol of a mode that nobody has set starts with it.
 MODE = "training"
 
+# The label of a module of a library that was made as a deep copy of another one.
+COPY = "copy"
 # The key of a cell that stands for no place: the number was drawn, or read off a clock, by captured code.
 DRAWN = "drawn"
 # The key of a cell that stands for the values in a storage, by its serial number.
@@ -321,7 +323,7 @@ class Mapping(Value):
     `("any",)` is never in `fields`: it is the cell of reads and writes by a key that is not known.
     """
 
-    __slots__ = ("factory", "fields", "serial", "site")
+    __slots__ = ("factory", "fields", "serial", "site", "weak")
 
     REST = ("rest",)
     ANY = ("any",)
@@ -330,6 +332,7 @@ class Mapping(Value):
         self.fields: Fields = {}
         self.factory = factory
         self.site = site
+        self.weak = False  # whether it holds its values weakly
         self.serial = next(_serial)
 
     def entries(self) -> list[tuple[Value, Value]]:

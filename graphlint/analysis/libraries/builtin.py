@@ -234,6 +234,7 @@ def _next_batch(call: Call) -> Value:
 @model("builtins.dict", "collections.OrderedDict", "weakref.WeakValueDictionary", "weakref.WeakKeyDictionary")
 def _dict(call: Call) -> Value:
     made = Mapping(call.place)
+    made.weak = call.name == "weakref.WeakValueDictionary"
     call.m.note_made(made)
     for source in call.args:
         containers.update(call, made, source)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import attributes
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import Mapping, Obj, Sequence_, Tensor, Unknown, Value
+from graphlint.analysis.values import COPY, Mapping, Obj, Sequence_, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -69,7 +69,7 @@ def _copied_tensor(m: Machine, value: Tensor, place: Place) -> Tensor:
 def _copied_object(m: Machine, value: Obj, place: Place, seen: dict[int, Value], depth: int) -> Obj:
     if "?pending" in value.fields:
         attributes.get(m, value, "__class__", place.node, m.frame)
-    made = Obj(value.cls, place, value.label)
+    made = Obj(value.cls, place, COPY if isinstance(value.cls, str) else value.label)
     seen[id(value)] = made
     for name, held in list(value.fields.items()):
         made.fields[name] = _copied(m, held, place, seen, depth - 1) if isinstance(held, Value) else held

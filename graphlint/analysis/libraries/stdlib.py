@@ -13,6 +13,7 @@ from graphlint.analysis import (
     lifetimes,
     loops,
     names,
+    orders,
     suspension,
     tensor_ops,
 )
@@ -33,6 +34,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Unknown,
     Value,
+    change_of,
     identity_of,
     join_all,
     tensors_in,
@@ -287,9 +289,22 @@ def _same_elements(call: Call) -> Value:
     return call.args[0] if call.args else Unknown(call.name)
 
 
+@model("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse")
+def _some_elements(call: Call) -> Value:
+    """Some of the elements, in their order."""
+    source = call.get(1, "iterable") or Unknown("iterable")
+    made = Sequence_((), "list", loops.joined_elements(call.m, source), change_of(source))
+    orders.note(call.m, made, orders.of(call.m, source))
+    return made
+
+
 @model("itertools.count")
 def _count(call: Call) -> Value:
-    return Sequence_((), "list", Host("int", Change.CHANGING), Change.CHANGING)
+    made = Sequence_((), "list", Host("int", Change.CHANGING), Change.CHANGING)
+    step = call.get(1, "step") or Const(1)
+    if isinstance(step, Const) and isinstance(step.value, int):
+        orders.note(call.m, made, "ascending" if step.value > 0 else "descending")
+    return made
 
 
 @model("dataclasses.fields")

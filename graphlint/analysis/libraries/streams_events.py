@@ -159,6 +159,8 @@ def wait_for(call: Call, event: Obj, waiter: Obj) -> None:
 
 @model("torch.cuda.synchronize", "torch.cuda.Stream.synchronize", "torch.cuda.Event.synchronize")
 def _synchronize(call: Call) -> Value:
+    if call.name == "torch.cuda.synchronize":
+        parallel.note_device_wait(call.m, call.place)
     return _effect(call, "sync", NONE)
 
 
