@@ -83,7 +83,10 @@ def test_the_best_model_is_put_back_after_some_bad_rounds(restore: str, mark: st
 @pytest.mark.parametrize(
     ("sizes", "mark"),
     [
-        ("list(itertools.takewhile(lambda n: n < 512, (8 * 2**i for i in itertools.count())))", "# expect: CG601"),
+        (
+            "list(itertools.takewhile(lambda n: n < 512, (8 * 2**i for i in itertools.count())))",
+            "# expect: CG601",
+        ),
         ("list(reversed(list(itertools.takewhile(lambda n: n < 512, itertools.count(1)))))", "# ok: CG601"),
         ("[2 * n for n in itertools.count(100, -1)]", "# ok: CG601"),
     ],
