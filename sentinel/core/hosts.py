@@ -48,13 +48,10 @@ class HostTransfers(Check):
             yield from self._judge(self._leaving, event.host, "CG107", _WRITTEN)
 
     def _replay(self, graph: Graph, event: events.Replayed) -> None:
-        for given in graph.inputs.values():
-            if given.host:
-                run = Run(event.stream, self.state.clocks.next_position(event.stream), event.site)
-                if given.written:
-                    self._landing[given.memory] = (graph, run)
-                else:
-                    self._leaving[given.memory] = (graph, run)
+        for given in graph.hosts:
+            run = Run(event.stream, self.state.clocks.next_position(event.stream), event.site)
+            pending = self._landing if given.written else self._leaving
+            pending[given.memory] = (graph, run)
 
     def _run(self, stream: int, site: int) -> Run:
         return Run(stream, self.state.clocks.issue(stream), site)

@@ -20,19 +20,20 @@ class InputsInPlace(Check):
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._freed: set[int] = set()
-        self._moved: dict[tuple[int, int], list[events.NameMoved]] = {}
+        self._moved: dict[int, dict[int, list[events.NameMoved]]] = {}  # by graph and memory
 
     def on(self, event: events.Event) -> Iterator[Finding]:
         if isinstance(event, events.MemoryFreed):
             self._freed.add(event.memory)
         elif isinstance(event, events.NameMoved):
-            self._moved.setdefault((event.graph, event.memory), []).append(event)
+            self._moved.setdefault(event.graph, {}).setdefault(event.memory, []).append(event)
         elif isinstance(event, events.Replayed):
             yield from self._judge(self.state.graphs[event.graph])
 
     def _judge(self, graph: Graph) -> Iterator[Finding]:
-        for memory, given in graph.inputs.items():
-            moved = self._moved.pop((graph.number, memory), [])
+        moves = self._moved.pop(graph.number, {})
+        for memory in (self._freed & graph.inputs.keys()) | moves.keys():
+            given, moved = graph.inputs[memory], moves.get(memory, [])
             if memory in self._freed and not given.pooled:
                 yield self._freed_input(graph, given, moved)
             elif moved:

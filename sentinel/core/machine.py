@@ -29,6 +29,8 @@ class Graph:
     inputs: dict[int, events.Input]
     outputs: dict[int, events.Output]
     ranges: tuple[tuple[int, int], ...]
+    hosts: tuple[events.Input, ...] = ()  # the inputs that lie on the host
+    overwrites: set[int] = field(default_factory=set)  # memory of other graphs' outputs
     replays: int = 0
     last: Run | None = None
 
@@ -72,6 +74,7 @@ class State:
             {given.memory: given for given in event.inputs},
             {made.memory: made for made in event.outputs},
             event.ranges,
+            tuple(given for given in event.inputs if given.host),
         )
         self.graphs[event.graph] = graph
         self.producers.update((memory, graph) for memory in graph.outputs)

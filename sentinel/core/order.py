@@ -15,8 +15,17 @@ class ConcurrentReplays(Check):
     name = "concurrent-replays"
     subscribes = (events.Replayed,)
 
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._streams: set[int] = set()
+
     def on(self, event: events.Event) -> Iterator[Finding]:
         assert isinstance(event, events.Replayed)
+        self._streams.add(event.stream)
+        if len(self._streams) > 1:
+            yield from self._judge(event)
+
+    def _judge(self, event: events.Replayed) -> Iterator[Finding]:
         graph = self.state.graphs[event.graph]
         for other in self.state.graphs.values():
             last = other.last
@@ -64,8 +73,8 @@ class UnorderedInputs(Check):
             yield from self._write(event)
         elif isinstance(event, events.Replayed):
             graph = self.state.graphs[event.graph]
-            for memory, given in graph.inputs.items():
-                yield from self._judge(graph, given, self._writes.pop(memory, {}), event.stream)
+            for memory in self._writes.keys() & graph.inputs.keys():
+                yield from self._judge(graph, graph.inputs[memory], self._writes.pop(memory), event.stream)
 
     def _write(self, event: events.Written) -> Iterator[Finding]:
         for graph in self.state.graphs.values():
@@ -104,7 +113,7 @@ class UnorderedOutputs(Check):
             yield from self._read(event)
         elif isinstance(event, events.Replayed):
             graph = self.state.graphs[event.graph]
-            for memory in graph.written:
+            for memory in graph.written if self._reads else ():
                 yield from self._overwritten(graph, self._reads.pop(memory, {}), event.stream)
 
     def _read(self, event: events.Read) -> Iterator[Finding]:

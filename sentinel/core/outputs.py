@@ -67,33 +67,45 @@ class PoolOverwrites(Check):
     them as its input."""
 
     name = "pool-overwrites"
-    subscribes = (events.Replayed, events.Read)
+    subscribes = (events.CaptureEnded, events.Replayed, events.Read)
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._by: dict[int, tuple[Graph, int]] = {}  # who wrote over an output's memory, and from where
 
     def on(self, event: events.Event) -> Iterator[Finding]:
-        if isinstance(event, events.Read):
+        if isinstance(event, events.CaptureEnded):
+            self._compare(self.state.graphs[event.graph])
+        elif isinstance(event, events.Read):
             graph = self.state.producers.get(event.memory)
             if graph is not None and event.memory in self._by:
                 yield self._finding(graph, event.memory, "read")
-            return
-        assert isinstance(event, events.Replayed)
-        yield from self._replay(self.state.graphs[event.graph], event.site)
+        elif isinstance(event, events.Replayed):
+            yield from self._replay(self.state.graphs[event.graph], event.site)
+
+    def _compare(self, graph: Graph) -> None:
+        """Note whose outputs a graph writes over, and who writes over its own."""
+        for other in self.state.graphs.values():
+            if other is not graph and other.pool == graph.pool:
+                for writer, owner in ((graph, other), (other, graph)):
+                    writer.overwrites.update(
+                        made.memory
+                        for made in owner.outputs.values()
+                        if made.memory not in writer.inputs and _covers(writer, made)
+                    )
 
     def _replay(self, graph: Graph, site: int) -> Iterator[Finding]:
-        for memory in graph.inputs:
+        for memory in self._by.keys() & graph.inputs.keys():
             producer = self.state.producers.get(memory)
-            if producer is not None and producer is not graph and memory in self._by:
+            if producer is not None and producer is not graph:
                 yield self._finding(producer, memory, "read by a replay")
-        for memory in graph.outputs:
-            self._by.pop(memory, None)
-        for other in self.state.graphs.values():
-            if other is not graph and other.pool == graph.pool and other.replays:
-                for made in other.outputs.values():
-                    if made.memory not in graph.inputs and _covers(graph, made):
-                        self._by[made.memory] = (graph, site)
+        if self._by:
+            for memory in graph.outputs:
+                self._by.pop(memory, None)
+        for memory in graph.overwrites:
+            owner = self.state.producers.get(memory)
+            if owner is not None and owner.replays:
+                self._by[memory] = (graph, site)
 
     def _finding(self, producer: Graph, memory: int, how: str) -> Finding:
         writer, site = self._by[memory]

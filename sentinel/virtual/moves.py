@@ -61,7 +61,7 @@ def _cpu(self: torch.Tensor, memory_format: Any = None) -> Any:
 def _to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     wanted, rest, kwargs = _target(args, dict(kwargs))
     if wanted is None:
-        return _plain["to"](self, *rest, **kwargs)
+        return _plain["to"](self, *args, **kwargs)
     kind = device_type(wanted)
     non_blocking = bool(kwargs.get("non_blocking", _positional_non_blocking(rest)))
     dtype = kwargs.get("dtype", next((a for a in rest if isinstance(a, torch.dtype)), None))

@@ -71,6 +71,9 @@ class Memories:
         return self._next
 
 
+address = _address if _address is not None else lambda tensor: base_of(tensor)  # of a tensor with a storage
+
+
 def base_of(tensor: torch.Tensor) -> int:
     """Where the storage of a tensor begins, 0 where it has none."""
     try:

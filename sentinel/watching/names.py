@@ -1,4 +1,9 @@
-"""The names of a graph's inputs, looked up again before each replay."""
+"""The names of a graph's inputs, looked up again before each replay.
+
+A look costs, so that one name of each input is looked at, and of many weights some at each replay, in turn.
+Only where that name leads somewhere else are the input's other names asked, and everything that still holds
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,13 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.core.events import Name, NameMoved, Now
-from graphlint.sentinel.watching.memories import Memory, base_of, every_tensor
-from graphlint.sentinel.watching.slots import MISSING, Slot
+from graphlint.sentinel.watching.memories import Memory, address, base_of, every_tensor
+from graphlint.sentinel.watching.slots import MISSING, FrameRoot, Slot, stack_locals
 
 _LASTING = ("attribute", "item", "parameter", "global")
+_BEST = ("parameter", "attribute", "item", "global", "gradient", "local", "argument")
+_ALWAYS = 16  # names that are looked at before every replay
+_IN_TURN = 8  # of the others, how many
 
 
 class Named:
@@ -27,18 +35,39 @@ class Named:
             for at, (tensor, slot) in enumerate(slots)
         ]
         self._likeness = [(tensor.shape, tensor.dtype) for tensor, _ in slots]
+        self._judged: dict[tuple[object, ...], list[tuple[Name, Now, bool]]] = {}
 
     @property
     def names(self) -> tuple[Name, ...]:
         return tuple(name for name, _, _ in self.slots)
 
-    def moved(self) -> Iterator[tuple[Name, Now]]:
-        """The names that lead somewhere else, and where."""
-        for at, (name, slot, before) in enumerate(self.slots):
-            value = slot.look()
-            now = self._where(value, before(), self._likeness[at])
+    @property
+    def anchor(self) -> tuple[Slot, weakref.ref[torch.Tensor]] | None:
+        """The name that is looked at first."""
+        if not self.slots:
+            return None
+        _, slot, tensor = min(self.slots, key=lambda held: _BEST.index(held[1].kind))
+        return slot, tensor
+
+    def judge(self) -> list[tuple[Name, Now, bool]]:
+        """The names that lead somewhere else, where, and whether something keeps the input all the same."""
+        values = [slot.look() for _, slot, _ in self.slots]
+        key = (self.memory.alive, *map(id, values))
+        known = self._judged.get(key)
+        if known is None:
+            known = self._judged[key] = self._ask(values)
+        return known
+
+    def _ask(self, values: list[Any]) -> list[tuple[Name, Now, bool]]:
+        found: list[tuple[Name, Now]] = []
+        for (name, _, before), likeness, value in zip(self.slots, self._likeness, values):
+            now = self._where(value, before(), likeness)
             if now is not None:
-                yield name, now
+                found.append((name, now))
+        if not any(now != "nothing" for _, now in found):
+            return []
+        kept = self.memory.alive and self._kept({name.number for name, _ in found})
+        return [(name, now, kept) for name, now in found]
 
     def _where(self, value: Any, before: Any, likeness: Any) -> Now | None:
         if value is MISSING or not issubclass(type(value), torch.Tensor):
@@ -50,29 +79,13 @@ class Named:
             return "swapped" if base else None
         return "alike" if (value.shape, value.dtype) == likeness and value.is_cuda else "other"
 
-    def kept(self, moved: set[int]) -> bool:
+    def _kept(self, moved: set[int]) -> bool:
         """Whether something lasting still leads to the input, known at capture or not."""
         for name, _, _ in self.slots:
             if name.number not in moved and name.kind in _LASTING:
                 return True
-        living = tensors_on(self.memory)
+        living = [tensor for tensor in every_tensor() if base_of(tensor) == self.memory.base]
         return any(_lastingly_held(tensor, living) for tensor in living)
-
-
-def moves(graph: int, names: list[Named]) -> Iterator[NameMoved]:
-    """What has to be said about the names of a graph's inputs before a replay."""
-    for named in names:
-        found = list(named.moved())
-        if not any(now in ("alike", "swapped", "other") for _, now in found):
-            continue
-        kept = named.memory.alive and named.kept({name.number for name, _ in found})
-        for name, now in found:
-            yield NameMoved(graph, named.memory.number, name, now, kept)
-
-
-def tensors_on(memory: Memory) -> list[torch.Tensor]:
-    """The living tensors that lie on a storage."""
-    return [tensor for tensor in every_tensor() if base_of(tensor) == memory.base]
 
 
 def _lastingly_held(tensor: torch.Tensor, apart_from: object) -> bool:
@@ -83,3 +96,52 @@ def _lastingly_held(tensor: torch.Tensor, apart_from: object) -> bool:
 
 
 _RUNNING = (FrameType, GeneratorType, CoroutineType)
+
+_Look = tuple[Slot, "weakref.ref[torch.Tensor]", int, Named]
+
+
+class Watchlist:
+    """What is looked at before each replay of one graph."""
+
+    def __init__(self, names: list[Named]) -> None:
+        self._by_memory = {named.memory.number: named for named in names}
+        self._local: list[_Look] = []
+        steady: list[_Look] = []
+        for named in names:
+            if named.anchor is not None:
+                slot, tensor = named.anchor
+                look = (slot, tensor, named.memory.base, named)
+                (self._local if isinstance(slot.root, FrameRoot) else steady).append(look)
+        steady.sort(key=lambda look: look[0].kind == "parameter")
+        self._always, self._rest = steady[:_ALWAYS], steady[_ALWAYS:]
+        self._next = 0
+
+    def moved(self, graph: int, freed: set[int]) -> Iterator[NameMoved]:
+        """What has to be said before a replay, given the memory that was freed since the last."""
+        suspects = {memory: self._by_memory[memory] for memory in freed if memory in self._by_memory}
+        for slot, tensor, base, named in self._due():
+            value = slot.look()
+            if value is not tensor() or value is None or address(value) != base:
+                suspects[named.memory.number] = named
+        for memory, named in suspects.items():
+            for name, now, kept in named.judge():
+                yield NameMoved(graph, memory, name, now, kept)
+
+    def _due(self) -> list[_Look]:
+        due = self._always
+        if self._rest:
+            at = self._next
+            self._next = (at + _IN_TURN) % len(self._rest)
+            due = due + self._rest[at : at + _IN_TURN]
+        if self._local:
+            with stack_locals():
+                return due + [look for look in self._local if not _is_same(look)]
+        return due
+
+
+def _is_same(look: _Look) -> bool:
+    slot, tensor, base, _ = look
+    value = slot.look()
+    if value is MISSING:
+        return True  # the function has returned: what it held says nothing any more
+    return value is tensor() and value is not None and base_of(value) == base

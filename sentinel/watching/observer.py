@@ -18,7 +18,7 @@ from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording, pool_number
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.watching.memories import Memories
-from graphlint.sentinel.watching.names import Named, moves
+from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Record:
         self.number = number
         self.pool = 0
         self.captured: Captured | None = None
-        self.names: list[Named] = []
+        self.names = Watchlist([])
 
 
 class Observer:
@@ -54,6 +54,7 @@ class Observer:
         self.counts = [0, 0]  # captures, replays
         self._lock = threading.RLock()
         self._local = threading.local()
+        self._freed: set[int] = set()
         self._records: dict[int, Record] = {}
         self._gone: list[int] = []  # graphs that were collected, perhaps in the middle of something
 
@@ -83,7 +84,7 @@ class Observer:
                 captured = read(self.recording, accesses, pool, self.memories)
             record = Record(next(_numbers))
             self.counts[0] += 1
-            record.captured, record.names = captured, captured.names
+            record.captured, record.names = captured, Watchlist(captured.names)
             self._remember(graph, record)
             self.tell(captured.event(record.number, pool, places.here()))
             if captured.unowned:
@@ -126,7 +127,7 @@ class Observer:
         with self._lock:
             self.counts[1] += 1
             self._drain()
-            for event in moves(record.number, record.names):
+            for event in record.names.moved(record.number, self._freed):
                 self.tell(event)
             self.tell(
                 events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())
@@ -144,7 +145,9 @@ class Observer:
     def _drain(self) -> None:
         freed = self.memories.freed
         while freed:
-            self.tell(events.MemoryFreed(freed.popleft()))
+            memory = freed.popleft()
+            self._freed.add(memory)
+            self.tell(events.MemoryFreed(memory))
         while self._gone:
             self.tell(events.GraphGone(self._gone.pop()))
 

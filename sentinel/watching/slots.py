@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.core.events import Kind
+from graphlint.sentinel.watching import places
 
 MISSING = object()
 _MOST = 20_000  # objects that one search looks into
@@ -33,19 +35,44 @@ Step = tuple[str, Any]
 class Slot:
     """One place that names a tensor."""
 
-    __slots__ = ("kind", "root", "steps", "text")
+    __slots__ = ("kind", "look", "root", "steps", "text")
 
     def __init__(self, text: str, kind: Kind, root: Root, steps: tuple[Step, ...]) -> None:
         self.text, self.kind, self.root, self.steps = text, kind, root, steps
+        self.look: Callable[[], Any] = self._quick() or self._look  # what is there now; MISSING if nothing is
 
-    def look(self) -> Any:
-        """What is there now; MISSING where nothing is."""
+    def _quick(self) -> Callable[[], Any] | None:
+        """A faster way for what most inputs are: an attribute, or a parameter of a module."""
+        if len(self.steps) != 1 or not isinstance(self.root, weakref.ref):
+            return None
+        how, key = self.steps[0]
+        if how == "attribute":
+            return _attribute(self.root, key)
+        return _registered(self.root, *key) if how == "registered" else None
+
+    def _look(self) -> Any:
         value = self.root()
         for step in self.steps:
             if value is None or value is MISSING:
                 return MISSING
             value = _follow(value, step)
         return value
+
+
+def _attribute(root: Root, key: str) -> Callable[[], Any]:
+    def look() -> Any:
+        owner = root()
+        return MISSING if owner is None else owner.__dict__.get(key, MISSING)
+
+    return look
+
+
+def _registered(root: Root, table: str, key: str) -> Callable[[], Any]:
+    def look() -> Any:
+        owner = root()
+        return MISSING if owner is None else owner.__dict__[table].get(key, MISSING)
+
+    return look
 
 
 def _follow(value: Any, step: Step) -> Any:
@@ -145,11 +172,10 @@ class FrameRoot:
         self.name = name
 
     def __call__(self) -> Any:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if frame.f_code is self.code and (id(frame) == self.frame or self._is_argument()):
-                return locals_of(frame).get(self.name, MISSING)
-            frame = frame.f_back
+        held = getattr(_local, "frames", None)
+        for code, frame, values in _stack() if held is None else held:
+            if code is self.code and (frame == self.frame or self._is_argument()):
+                return values().get(self.name, MISSING)
         return MISSING
 
     def _is_argument(self) -> bool:
@@ -173,6 +199,33 @@ class GlobalRoot:
                 return frame.f_globals.get(self.name, MISSING)
             frame = frame.f_back
         return MISSING
+
+
+_local = threading.local()
+_Frames = list[tuple[CodeType, int, Callable[[], dict[str, Any]]]]
+
+
+def _stack() -> _Frames:
+    """The frames of the program, by number, with what reads their locals when it is asked for."""
+    found: _Frames = []
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if places.is_program(frame.f_code):
+            found.append(
+                (frame.f_code, id(frame), functools.lru_cache(None)(functools.partial(locals_of, frame)))
+            )
+        frame = frame.f_back
+    return found
+
+
+@contextlib.contextmanager
+def stack_locals() -> Iterator[None]:
+    """Have the frames walked once for all slots that are looked at in the block."""
+    _local.frames = _stack()
+    try:
+        yield
+    finally:
+        _local.frames = None
 
 
 def locals_of(frame: FrameType) -> dict[str, Any]:

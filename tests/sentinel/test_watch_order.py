@@ -11,6 +11,13 @@ def codes(watching: Any) -> list[str]:
     return [finding.code for finding in watching.findings]
 
 
+def keep_busy() -> None:
+    """On a GPU, have the current stream at work for a while."""
+    import torch
+
+    torch.cuda._sleep(100_000_000)
+
+
 def doubled() -> tuple[Any, Any, Any]:
     import torch
 
@@ -25,6 +32,7 @@ def test_two_replays_on_two_streams(watched: Any) -> None:
 
     _given, graph, _out = doubled()
     side = torch.cuda.Stream()
+    keep_busy()
     graph.replay()
     with torch.cuda.stream(side):
         graph.replay()
@@ -64,6 +72,7 @@ def test_graphs_of_one_pool_on_two_streams(watched: Any) -> None:
     first, _one = capture(lambda: (given + 1) * 2)
     second, _two = capture(lambda: (given + 2) * 3, pool=first.pool())
     side = torch.cuda.Stream()
+    keep_busy()
     first.replay()
     with torch.cuda.stream(side):
         second.replay()
