@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, TypeVar, cast
+from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 Mode = Literal["watch", "canary", "test"]
 T = TypeVar("T")
@@ -21,8 +19,7 @@ class SettingsError(ValueError):
     """A setting that cannot be used; the message says which, and what is possible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A wish to watch, or not to (`"off"`); None is what it says nothing about."""
 
     mode: Mode | Literal["off"] | None = None
@@ -71,5 +68,7 @@ def _first(values: Iterable[T | None]) -> T | None:
 
 
 def _nearest(word: str) -> str:
+    import difflib  # only for those who mistype
+
     near = difflib.get_close_matches(word, _WORDS, n=1)
     return f"; did you mean `{near[0]}`?" if near else f"; known words: {', '.join(_WORDS)}"

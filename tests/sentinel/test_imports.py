@@ -11,12 +11,8 @@ import pytest
 OWN = {
     "graphlint",
     "graphlint.sentinel",
-    "graphlint.sentinel.findings",
-    "graphlint.sentinel.patches",
     "graphlint.sentinel.pytest_plugin",
-    "graphlint.sentinel.session",
     "graphlint.sentinel.settings",
-    "graphlint.sentinel.wrapping",
 }
 HEAVY = {
     "torch",
