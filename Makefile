@@ -4,6 +4,8 @@ PYTHON ?= python3
 
 demo: .venv-demo/ready
 	.venv-demo/bin/graphlint check --exit-zero examples
+	@if .venv-demo/bin/python -c "import torch" 2>/dev/null; then \
+		.venv-demo/bin/graphlint run --virtual examples/serving/serve.py || true; fi
 
 test: .venv-test/ready
 	.venv-test/bin/ruff check .

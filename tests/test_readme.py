@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,10 +20,10 @@ SHOWN = re.findall(r"^```console\n\$ graphlint (.*?)\n(.*?)^```", README, re.DOT
 
 
 def test_the_readme_shows_commands() -> None:
-    assert [command.split()[0] for command, _ in SHOWN] == ["check", "regions"]
+    assert [command.split()[0] for command, _ in SHOWN] == ["check", "regions", "run"]
 
 
-@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
+@pytest.mark.parametrize(("command", "output"), SHOWN[:2], ids=[command for command, _ in SHOWN[:2]])
 def test_the_output_is_real(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for name in ("NO_COLOR", "FORCE_COLOR"):
@@ -28,6 +31,23 @@ def test_the_output_is_real(command: str, output: str, monkeypatch: pytest.Monke
     name, *arguments = shlex.split(command)
     result = CliRunner().invoke(cli, [name, "--no-cache", *arguments])
     assert result.output == output
+
+
+def test_the_report_of_the_sentinel_is_real() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.version.cuda is not None:
+        pytest.skip("the virtual device needs torch for the CPU")
+    ((command, output),) = SHOWN[2:]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("GRAPHLINT_SENTINEL", None)
+    result = subprocess.run(
+        [sys.executable, "-m", "graphlint", *shlex.split(command)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert (result.stdout + result.stderr, result.returncode) == (output, 1)
 
 
 def test_the_program_for_the_virtual_device_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
