@@ -7,6 +7,7 @@ unwatched ones.
 
 from __future__ import annotations
 
+import faulthandler
 import sys
 import time
 from collections.abc import Callable
@@ -188,6 +189,7 @@ def show(name: str, least: dict[str | None, float]) -> None:
 
 
 def main() -> None:
+    faulthandler.enable()
     device: Any = nullcontext()
     if VIRTUAL:
         from graphlint.sentinel import virtual_cuda

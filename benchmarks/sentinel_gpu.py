@@ -7,6 +7,7 @@ that say what a program does and what is found; here they run on the GPU.
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import inspect
 import sys
@@ -215,6 +216,7 @@ def run_tests(module: Any) -> None:
 
 
 def main() -> None:
+    faulthandler.enable()
     device: Any = nullcontext()
     if VIRTUAL:
         from graphlint.sentinel import virtual_cuda
@@ -222,6 +224,8 @@ def main() -> None:
         device = virtual_cuda()
     with device:
         print("torch", torch.__version__, torch.cuda.get_device_name(), flush=True)
+        for test in TESTS:  # before anything is compiled: then eager code cannot be looked at in old torch
+            run_tests(importlib.import_module(f"tests.sentinel.{test}"))
         for name, make in PROGRAMS.items():
             start = time.perf_counter()
             try:
@@ -230,8 +234,6 @@ def main() -> None:
                 print(f"{name:16} {type(error).__name__}: {str(error)[:300]}")
                 print("   ", traceback.format_exc(limit=-3).splitlines()[1:7])
             print(f"    {time.perf_counter() - start:.1f} s", flush=True)
-        for test in TESTS:
-            run_tests(importlib.import_module(f"tests.sentinel.{test}"))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -25,9 +26,10 @@ class Nodes:
     def end(self, graph: Any) -> list[Access]:
         stream = torch._C._cuda_getCurrentRawStream(torch._C._cuda_getDevice())
         recorded = self._driver.capturing(stream)
-        words = [word for node in self._driver.nodes(recorded) for word in node.words] if recorded else []
+        nodes = list(self._driver.nodes(recorded)) if recorded else []
         self._look()
-        return [access for access in map(self._access, words) if access is not None]
+        arguments = (argument for node in nodes for argument in node.arguments)
+        return [access for argument in arguments for access in self._accesses(argument)]
 
     def kernels(self) -> list[str]:
         """The names of what the capture that is open on this stream has recorded so far."""
@@ -50,13 +52,14 @@ class Nodes:
             return None
         return self._segments[at][2]
 
-    def _access(self, word: Word) -> Access | None:
-        if not word.host:
-            if self._segment(word.value) is None:
-                return None
-            if not word.plain and not self.allocated(word.value) and self.pool_of(word.value) == 0:
-                return None  # it may have been left there by an earlier call
-        return Access(word.value, word.size, word.reads, word.writes, (), word.plain, word.host)
+    def _accesses(self, argument: list[Word]) -> Iterator[Access]:
+        """The addresses in an argument. They are sure if it holds nothing else: in a structure there may be
+        what an earlier call has left."""
+        found = [word for word in argument if word.host or self._segment(word.value) is not None]
+        sure = len(found) == len(argument)
+        for word in found:
+            if sure or self.allocated(word.value) or self.pool_of(word.value) != 0:
+                yield Access(word.value, word.size, word.reads, word.writes, (), sure, word.host)
 
     def pool_of(self, address: int) -> int | None:
         segment = self._segment(address)

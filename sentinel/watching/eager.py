@@ -18,6 +18,10 @@ from graphlint.sentinel.watching.reads import EagerMode, Reads
 
 _TOO_OLD = "eager operations: with this version of torch, looking at them turns compiled functions off"
 
+_UNCOMPILED = (
+    "compiled functions: with this version of torch they run uncompiled while eager operations are looked at"
+)
+
 
 @contextmanager
 def look(observer: Observer) -> Iterator[None]:
@@ -35,6 +39,8 @@ def look(observer: Observer) -> Iterator[None]:
             observer.miss(_TOO_OLD)
             yield
             return
+        if _is_old():
+            patches.set(torch, "compile", _said(torch.compile, observer))
         patches.set(threading.Thread, "run", _in_mode(threading.Thread.run, reads))
         with EagerMode(reads):
             yield
@@ -53,6 +59,17 @@ def _in_mode(run: Any, reads: Reads) -> Any:
 
 def _changes_compiled_code() -> bool:
     """Before torch 2.13 a dispatch mode makes compiled functions run uncompiled."""
-    dynamo = sys.modules.get("torch._dynamo.eval_frame")
-    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
-    return version < (2, 13) and bool(getattr(dynamo, "cached_backends", None))
+    frames = sys.modules.get("torch._dynamo.convert_frame")
+    return _is_old() and getattr(frames, "FRAME_COUNTER", 0) > 0
+
+
+def _is_old() -> bool:
+    return tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 13)
+
+
+def _said(plain: Any, observer: Observer) -> Any:
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        observer.miss(_UNCOMPILED)
+        return plain(*args, **kwargs)
+
+    return compile

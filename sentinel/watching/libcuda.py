@@ -56,14 +56,9 @@ class _Memset(ctypes.Structure):
 
 @dataclass(slots=True)
 class Word:
-    """A number among a node's arguments that may be an address.
-
-    `plain` tells an argument that is a pointer and nothing else from a part of a larger one, which may hold
-    what happened to lie there.
-    """
+    """A number among a node's arguments that may be an address."""
 
     value: int
-    plain: bool = True
     size: int = 1
     reads: bool = True
     writes: bool | None = None  # None: not known
@@ -72,10 +67,10 @@ class Word:
 
 @dataclass(slots=True)
 class Node:
-    """A recorded kernel, copy or fill: what it is called, and the addresses that it is given."""
+    """A recorded kernel, copy or fill: what it is called, and the words of each of its arguments."""
 
     name: str
-    words: list[Word]
+    arguments: list[list[Word]]
 
 
 class Driver:
@@ -128,14 +123,14 @@ class Driver:
         params = _Memset()
         self._cuda.cuGraphMemsetNodeGetParams(handle, ctypes.byref(params))
         size = params.width * params.element + params.pitch * max(params.height - 1, 0)
-        return Node("memset", [Word(params.target, size=size, reads=False, writes=True)])
+        return Node("memset", [[Word(params.target, size=size, reads=False, writes=True)]])
 
     def _memcpy(self, handle: Any) -> Node:
         params = _Memcpy()
         self._cuda.cuGraphMemcpyNodeGetParams(handle, ctypes.byref(params))
         source, target = _end(params, "source"), _end(params, "target")
         source.writes, target.reads, target.writes = False, False, True
-        return Node("memcpy", [source, target])
+        return Node("memcpy", [[source], [target]])
 
     # Kernels.
 
@@ -146,15 +141,15 @@ class Driver:
         name = self._name(params)
         if params.arguments:
             return Node(name, list(self._arguments(params)))
-        return Node(name, _words(self._extra(params.extra), plain=False) if params.extra else [])
+        return Node(name, [_words(self._extra(params.extra))] if params.extra else [])
 
-    def _arguments(self, params: _Kernel) -> Iterator[Word]:
+    def _arguments(self, params: _Kernel) -> Iterator[list[Word]]:
         layout = self._layout(params)
         pointers = (_pointer * len(layout)).from_address(params.arguments)
         for (offset, size), at in zip(layout, pointers):
             if at and size >= 8:
                 skipped = -offset % 8
-                yield from _words(ctypes.string_at(at + skipped, size - skipped), plain=size == 8)
+                yield _words(ctypes.string_at(at + skipped, size - skipped))
 
     def _layout(self, params: _Kernel) -> list[tuple[int, int]]:
         """Offset and size of each argument of a kernel."""
@@ -210,6 +205,5 @@ def _end(params: _Memcpy, side: str) -> Word:
     return Word(get("host" if host else "device") + skipped, size=size, host=host)
 
 
-def _words(raw: bytes, plain: bool) -> list[Word]:
-    count = len(raw) // 8
-    return [Word(value, plain) for value in struct.unpack_from(f"{count}Q", raw) if value > 0xFFFF]
+def _words(raw: bytes) -> list[Word]:
+    return [Word(value) for value in struct.unpack_from(f"{len(raw) // 8}Q", raw)]

@@ -98,7 +98,7 @@ class _Reader:
         if pool == self._pool:
             return memory if memory is not None and memory.number in self._memories.outputs else None
         if memory is None and self._recording.allocated(access.address):
-            self._captured.unowned += 1
+            self._captured.unowned += access.sure
         elif memory is None:
             memory = self._memories.lost(access.address, access.size)
             self._living[memory.base] = memory
