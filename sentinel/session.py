@@ -122,10 +122,10 @@ def watch(
 ) -> Iterator[Watch]:
     """Watch the CUDA graphs that the block captures and replays.
 
-    `mode` is the price: "watch" looks at replays only, "canary" adds to the graphs what notices inputs that
-    nobody wrote, "test" looks at every eager operation. With `virtual=True` the block runs on the virtual
-    device, in the order of streams that `order` names. Blocks may be nested: the inner one collects what
-    happens in it.
+    `mode` is the price: "watch" looks at replays only, "canary" also tries what `wrap()` declares,
+    "test" looks at every eager operation and runs captured code a second time. With `virtual=True` the
+    block runs on the virtual device, in the order of streams that `order` names. Blocks may be nested: the
+    inner one collects what happens in it.
     Everything that is replaced meanwhile is put back at the end, also after an exception.
     """
     with ExitStack() as stack:

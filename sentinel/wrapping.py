@@ -48,6 +48,9 @@ class Judge(Protocol):
     def before(self, call: Call) -> None:
         """Look at a call that is about to be made."""
 
+    def failed(self, call: Call) -> None:
+        """Put back what `before` has changed: the call has raised an error."""
+
     def after(self, call: Call, result: Any) -> None:
         """Look at a call that has returned; memory must be left as the call has left it."""
 
@@ -80,7 +83,12 @@ class Wrapped(Generic[P, R]):
         call = self._declared(args, kwargs)
         for judge in present:
             judge.before(call)
-        result = self._runner(*args, **kwargs)
+        try:
+            result = self._runner(*args, **kwargs)
+        except BaseException:
+            for judge in present:
+                judge.failed(call)
+            raise
         for judge in present:
             judge.after(call, result)
         return result

@@ -15,7 +15,7 @@ from graphlint.sentinel.shadow.compare import Difference, difference, differing,
 from graphlint.sentinel.shadow.rerun import Made
 from graphlint.sentinel.shadow.settings import RandomNumbers
 from graphlint.sentinel.shadow.statements import NotRunnable
-from graphlint.sentinel.shadow.writes import Saved, unwatched
+from graphlint.sentinel.shadow.writes import Saved, typed, unwatched
 
 if TYPE_CHECKING:
     from graphlint.sentinel.shadow.subject import Subject
@@ -75,7 +75,7 @@ class Eager:
                 yield f"`{what}`", replayed[what], tensor
         for memory, (saved, written) in made.written.items():
             if memory in replayed:
-                yield self._named(made, memory), _typed(replayed[memory], saved), _typed(written, saved)
+                yield self._named(made, memory), typed(replayed[memory], saved), typed(written, saved)
 
     def _named(self, made: Made, memory: int) -> str:
         return f"`{made.names[memory]}`" if memory in made.names else "memory that it writes"
@@ -131,9 +131,3 @@ class Eager:
 
 def _unequal(there: torch.Tensor, eager: torch.Tensor) -> bool:
     return differing(there, eager)
-
-
-def _typed(data: torch.Tensor, saved: Saved) -> torch.Tensor:
-    with unwatched():
-        kind = saved.tensor.dtype
-        return data.view(kind) if data.numel() % kind.itemsize == 0 else data

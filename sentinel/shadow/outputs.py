@@ -22,7 +22,7 @@ def of_targets(targets: list[str], names: dict[str, Any], module: dict[str, Any]
             value = evaluated(target, names, module)
         except Exception:  # a name without a value, an item that is not there
             continue
-        found |= dict(_tensors("the returned value" if target == RETURNED else target, value, 0))
+        found |= dict(tensors_in("the returned value" if target == RETURNED else target, value, 0))
     return found
 
 
@@ -42,15 +42,16 @@ def gradients(ungraded: list[tuple[str, weakref.ref[torch.Tensor]]]) -> dict[str
     return found
 
 
-def _tensors(path: str, value: Any, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
+def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a value consists of, each with how the program would write it."""
     if isinstance(value, torch.Tensor):
         yield path, value
     elif depth < _DEEPEST and isinstance(value, (list, tuple)):
         for at, item in enumerate(value):
-            yield from _tensors(f"{path}[{at}]", item, depth + 1)
+            yield from tensors_in(f"{path}[{at}]", item, depth + 1)
     elif depth < _DEEPEST and isinstance(value, dict):
         for key, item in value.items():
-            yield from _tensors(f"{path}[{key!r}]", item, depth + 1)
+            yield from tensors_in(f"{path}[{key!r}]", item, depth + 1)
     elif depth < _DEEPEST and hasattr(value, "__dict__") and not isinstance(value, (type, torch.nn.Module)):
         for name, item in vars(value).items():
-            yield from _tensors(f"{path}.{name}", item, depth + 1)
+            yield from tensors_in(f"{path}.{name}", item, depth + 1)

@@ -35,6 +35,11 @@ def view_of(storage: torch.UntypedStorage, kind: torch.dtype, *layout: Any) -> t
         return torch.empty(0, dtype=kind, device=where).set_(storage, offset, shape, stride)
 
 
+def whole(storage: torch.UntypedStorage) -> torch.Tensor:
+    """A tensor of bytes over all of a storage."""
+    return view_of(storage, torch.uint8, (storage.nbytes(),), (1,), 0)
+
+
 class Saved:
     """One storage: a tensor of it, and what it held before it was first written."""
 
@@ -42,7 +47,7 @@ class Saved:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
-        self.version = _version(tensor)
+        self.version = version_of(tensor)
         with unwatched():
             self.bytes = all_bytes(tensor)
             self.before = self.bytes.clone()
@@ -52,8 +57,15 @@ class Saved:
         with unwatched():
             written = self.bytes.clone()
             self.bytes.copy_(self.before)
-        _set_version(self.tensor, self.version)
+        restore_version(self.tensor, self.version)
         return written
+
+
+def typed(data: torch.Tensor, saved: Saved) -> torch.Tensor:
+    """Bytes of a storage as what the tensor on it holds."""
+    with unwatched():
+        kind = saved.tensor.dtype
+        return data.view(kind) if data.numel() % kind.itemsize == 0 else data
 
 
 class WriteLog(TorchDispatchMode):
@@ -144,11 +156,13 @@ def _memory(tensor: torch.Tensor) -> int:
         return 0
 
 
-def _version(tensor: torch.Tensor) -> int:
+def version_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was written in place; -1 where nobody counts."""
     return -1 if tensor.is_inference() else tensor._version
 
 
-def _set_version(tensor: torch.Tensor, version: int) -> None:
+def restore_version(tensor: torch.Tensor, version: int) -> None:
+    """Take back what a write of the sentinel's own has counted."""
     if version < 0:
         return
     try:

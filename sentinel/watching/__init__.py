@@ -14,7 +14,11 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     """Replace what has to be replaced; `patches` knows how to undo it. The innermost watch is the last."""
     import torch
 
+    from graphlint.sentinel.canary.consumed import Consumed
+    from graphlint.sentinel.canary.inputs import Canaries
+    from graphlint.sentinel.canary.padding import Padding
     from graphlint.sentinel.shadow.shadows import Shadows
+    from graphlint.sentinel.shadow.twins import Twins
     from graphlint.sentinel.virtual.device import active
     from graphlint.sentinel.watching import contexts, edges, graphs, virtual
     from graphlint.sentinel.watching.calls import Calls
@@ -30,5 +34,6 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     graphs.install(patches, observer)
     edges.install(patches, observer)
     contexts.install(patches, observer)
-    observer.companions += [Calls(patches, observer), Shadows(observer)]
+    observer.companions += [Calls(patches, observer), Shadows(observer), Twins(observer)]
+    observer.companions += [Canaries(observer), Padding(observer), Consumed(observer)]
     return observer

@@ -17,7 +17,7 @@ from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording, pool_number
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
-from graphlint.sentinel.watching.memories import Memories
+from graphlint.sentinel.watching.memories import Memories, Memory
 from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
 
@@ -156,6 +156,13 @@ class Observer:
         with self._lock:
             for finding in self.machine.handle(event):
                 self.report(finding)
+
+    def memories_of(self, number: int) -> list[Memory]:
+        """What a graph reads and writes of memory that programs can name."""
+        for record in self._records.values():
+            if record.number == number and record.captured is not None:
+                return list(record.captured.memories)
+        return []
 
     def report(self, finding: Finding) -> None:
         """Hand a finding to whoever watches."""
