@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from graphlint.sentinel.virtual import autocast
+from graphlint.sentinel.virtual import autocast, backward
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.tape import flat_tensors
 from graphlint.sentinel.virtual.tensors import CPU, is_virtual, place
@@ -96,6 +96,11 @@ class CallMode(TorchFunctionMode):
         return self._answer(function, args, kwargs)
 
     def _answer(self, function: Any, args: Any, kwargs: Any) -> Any:
+        made = self._made(function, args, kwargs)
+        backward.note(made)
+        return made
+
+    def _made(self, function: Any, args: Any, kwargs: Any) -> Any:
         instead = INSTEAD.get(function)
         if instead is not None:
             return instead(function, args, kwargs or {})
@@ -124,16 +129,6 @@ def within(function: Any, args: Any, kwargs: Any, kind: str | None = None) -> An
         return function(*args, **kwargs)
     finally:
         _local.frame = before
-
-
-def engine_in_mode(engine: Callable[..., Any]) -> Callable[..., Any]:
-    """The autograd engine calls the program's Python back, whose calls are its own again."""
-
-    def run_backward(*args: Any, **kwargs: Any) -> Any:
-        with CallMode():
-            return engine(*args, **kwargs)
-
-    return run_backward
 
 
 def device_type(wanted: Any) -> str:

@@ -15,6 +15,7 @@ from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import (
     accelerator,
     autocast,
+    backward,
     calls,
     compiling,
     custom,
@@ -106,7 +107,8 @@ def install(patches: Patches) -> None:
     patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouping.by_device(plain))
     patches.set(threading.Thread, "run", _in_modes(threading.Thread.run))
     for module in (torch.autograd, torch.autograd.graph):
-        patches.set(module, "_engine_run_backward", calls.engine_in_mode(module._engine_run_backward))
+        plain = module._engine_run_backward
+        patches.set(module, "_engine_run_backward", backward.engine(plain, calls.CallMode))
     patches.set(torch.library.Library, "impl", _remembering(torch.library.Library.impl))
 
 

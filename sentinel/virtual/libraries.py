@@ -55,10 +55,10 @@ def need(name: str, args: Any, capture: Capture | None) -> None:
 
 
 def _have_convolution(args: Any, capture: Capture | None) -> None:
+    _have("cudnn", capture, "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED")
     if torch.backends.cudnn.benchmark:
         what = f"cudnn benchmark {tuple(args[0].shape)} {tuple(args[1].shape)} {args[0].dtype}"
         _have(what, capture, "FIND was unable to find an engine to execute this computation")
-    _have("cudnn", capture, "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED")
 
 
 def _have(what: str, capture: Capture | None, text: str) -> None:
