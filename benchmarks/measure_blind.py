@@ -1,9 +1,9 @@
 """Measure expressions on a GPU as benchmarks/fidelity.py treats them without one.
 
-    python benchmarks/measure_blind.py OUTPUT.json [PROCESSES]
+    python benchmarks/measure_blind.py NAME OUTPUT.json [PROCESSES]
 
-Needs a CUDA device and torch. Every line of docs/measured/virtual/blind.txt is run in a process of its own,
-because some leave the device unusable. The result is what docs/measured/virtual/blind.json holds.
+Needs a CUDA device and torch. Every line of docs/measured/virtual/NAME.txt is run in a process of its own,
+because some leave the device unusable. The result is what docs/measured/virtual/NAME.json holds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from treatment import DATA, log_as_usual, run
 LONGEST = 90.0  # seconds for one expression
 
 
-def measure(source: str, answer: Any) -> None:
+def measure(name: str, source: str, answer: Any) -> None:
     """In the process of one expression: send what came out."""
     warnings.simplefilter("ignore")
     log_as_usual()
-    row: dict[str, Any] = {"id": f"blind:{source}", "src": source}
+    row: dict[str, Any] = {"id": f"{name}:{source}", "src": source}
     try:
         outcome = run(row)
     except Exception as error:
@@ -35,11 +35,11 @@ def measure(source: str, answer: Any) -> None:
     answer.send(row | found | {"healthy": outcome.healthy})
 
 
-def one(source: str) -> dict[str, Any]:
+def one(name: str, source: str) -> dict[str, Any]:
     """Start the process, wait for its answer; a process that dies has none."""
     context = multiprocessing.get_context("forkserver")
     mine, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=measure, args=(source, theirs))
+    process = context.Process(target=measure, args=(name, source, theirs))
     process.start()
     theirs.close()
     try:
@@ -51,18 +51,20 @@ def one(source: str) -> dict[str, Any]:
     finally:
         process.kill()
         process.join()
-    return {"id": f"blind:{source}", "src": source, "ends": "process died"}
+    return {"id": f"{name}:{source}", "src": source, "ends": "process died"}
 
 
 def main(arguments: list[str]) -> None:
+    """Measure all lines of one file."""
     import torch
 
-    sources = (DATA / "blind.txt").read_text(encoding="utf-8").splitlines()
+    name, output, *processes = arguments
+    sources = (DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     multiprocessing.get_context("forkserver").set_forkserver_preload(["torch", "numpy", "treatment"])
-    with ThreadPoolExecutor(int(arguments[1]) if len(arguments) > 1 else 8) as pool:
-        rows = list(pool.map(one, sources))
+    with ThreadPoolExecutor(int(processes[0]) if processes else 8) as pool:
+        rows = list(pool.map(lambda source: one(name, source), sources))
     document = {"torch": torch.__version__, "machine": "one NVIDIA H200", "rows": rows}
-    Path(arguments[0]).write_text(json.dumps(document, indent=0) + "\n", encoding="utf-8")
+    Path(output).write_text(json.dumps(document, indent=0) + "\n", encoding="utf-8")
     print(f"{len(rows)} rows")
 
 

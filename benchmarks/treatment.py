@@ -60,7 +60,7 @@ def run(row: dict[str, Any]) -> Outcome:
     import torch
 
     names: dict[str, Any] = {}
-    setup = "blind_setup.txt" if row["id"].startswith("blind:") else "setup.txt"
+    setup = "blind_setup.txt" if row["id"].startswith("blind") else "setup.txt"
     exec(compile((DATA / setup).read_text(encoding="utf-8"), "setup", "exec"), names)
     code = compile(row["src"], row["id"], "eval")
     outcome = Outcome()
