@@ -23,6 +23,8 @@ NOT_HERE = {
     "triton_int_specialization": "a compiled kernel's specialisation; the interpreter has none",
     "triton_autotune_cold": "the time of a cold compilation; the interpreter compiles nothing",
 }
+# In the words of torch before 2.14, which instantiates a graph when it is replayed.
+OLD_WORDS = {"replay_before_capture"}
 # Run, and known to come out otherwise.
 OTHERWISE: dict[str, str] = {}
 
@@ -76,6 +78,8 @@ def test_scenario(name: str) -> None:
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("there is a GPU on this machine")
+    if name in OLD_WORDS and torch.__version__ >= "2.14":
+        pytest.skip("measured with an older torch, which has other words")
     seen = outcome(name)
     if name in OTHERWISE:
         assert not alike(seen, MEASURED[name]), "it agrees now: take it off the list"
