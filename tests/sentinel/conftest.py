@@ -34,21 +34,31 @@ def late_cuda() -> Iterator[Any]:
         yield device
 
 
-@pytest.fixture
-def watched() -> Iterator[Any]:
-    """The sentinel in mode "watch" on the virtual device."""
-    _need_torch()
+def _watching(mode: Any) -> Iterator[Any]:
+    """The sentinel on a GPU if there is one, else on the virtual device."""
+    torch = pytest.importorskip("torch")
+    on_gpu = torch.cuda.is_available()
+    if not on_gpu:
+        _need_torch()
     from graphlint.sentinel import watch
 
-    with watch(virtual=True) as watching:
+    with watch(mode, virtual=not on_gpu) as watching:
         yield watching
+
+
+@pytest.fixture
+def watched() -> Iterator[Any]:
+    """The sentinel in mode "watch"."""
+    yield from _watching("watch")
+
+
+@pytest.fixture
+def canary() -> Iterator[Any]:
+    """The sentinel in mode "canary"."""
+    yield from _watching("canary")
 
 
 @pytest.fixture
 def tested() -> Iterator[Any]:
-    """The sentinel in mode "test" on the virtual device."""
-    _need_torch()
-    from graphlint.sentinel import watch
-
-    with watch("test", virtual=True) as watching:
-        yield watching
+    """The sentinel in mode "test"."""
+    yield from _watching("test")

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.sentinel.capturing import capture
 from tests.sentinel.watching import codes, messages
-
-
-@pytest.fixture
-def canary() -> Iterator[Any]:
-    """The sentinel in mode "canary" on the virtual device."""
-    torch = pytest.importorskip("torch")
-    if torch.version.cuda is not None:
-        pytest.skip("the virtual device needs torch for the CPU")
-    from graphlint.sentinel import watch
-
-    with watch("canary", virtual=True) as watching:
-        yield watching
 
 
 class Runner:
