@@ -2,9 +2,9 @@
 
     collect_scenarios.py RAW_FOLDER
 
-The folder holds `scenarios.json` (one H200), `threads.txt` (what other threads may do during a capture) and
-`nccl.jsonl` (two H200s). Of each scenario its name and its result or the first words of its errors are kept;
-the pages of the rules refer to them by name.
+The folder holds `scenarios.json` (one H200), `threads.txt` (what other threads may do during a capture),
+`claims.json` (what `measure_claims.py` writes) and `nccl.jsonl` (two H200s). Of each scenario its name and
+its result or the first words of its errors are kept; the pages of the rules refer to them by name.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def single(folder: Path) -> Iterator[tuple[str, Any]]:
         if line.count(" | ") == 2:
             mode, what, seen = line.split(" | ")
             yield f"thread, {mode}: {what}", json.loads(seen)
+    for name, raw in json.loads((folder / "claims.json").read_text("utf-8")).items():
+        yield name, outcome(raw)
 
 
 def collective(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -39,6 +41,8 @@ def outcome(raw: dict[str, Any]) -> Any:
     """The result, or the errors from the inside out: the second one hides the first."""
     if "result" in raw:
         return raw["result"]
+    if isinstance(raw["error"], list):
+        return [first_words(text) for text in raw["error"]]
     return [first_words(text) for text in (raw.get("context"), raw.get("error")) if text]
 
 

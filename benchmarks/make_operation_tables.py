@@ -43,13 +43,16 @@ class Row:
     failed: bool
     error: str
     sync: bool | None
+    operation: str = ""  # of a library other than torch, whose expressions are not read
+    holds: tuple[str, ...] = ()
 
 
 def rows() -> Iterator[Row]:
     for path in sorted(ROWS.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             raw = json.loads(line)
-            yield Row(raw["id"], raw["src"], raw["failed"], raw.get("error", ""), raw.get("sync"))
+            other = raw.get("operation", ""), tuple(raw.get("holds", ()))
+            yield Row(raw["id"], raw["src"], raw["failed"], raw.get("error", ""), raw.get("sync"), *other)
 
 
 def collect(folder: Path) -> None:
@@ -74,6 +77,11 @@ def collect(folder: Path) -> None:
                 for r in raw
             ],
         )
+    path = folder / "claims.jsonl"
+    if path.exists():
+        raw = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        write("claims", [row for row in raw if "operation" not in row])
+        write("libraries", [row for row in raw if "operation" in row])
     path = folder / "scenarios.json"
     if path.exists():
         write("scenarios", [compact_scenario(r) for r in json.loads(path.read_text("utf-8"))["ops"]])
@@ -174,6 +182,11 @@ def readings() -> Iterator[tuple[Row, list[tuple[str, model.Effect]], list[str]]
     sources = json.loads((ROOT / "docs" / "measured" / "sources.json").read_text("utf-8"))
     for row in rows():
         if row.id in EXCEPTIONS or row.error.startswith("eager: "):
+            continue
+        if row.operation:
+            entry = model.lookup(row.operation)
+            effect = entry.effect_of(row.holds) if entry is not None else None
+            yield row, [(row.operation, effect)] if effect is not None else [], [row.operation]
             continue
         source = sources.get(row.id) or row.src
         if not source:

@@ -95,7 +95,8 @@ CONVERSIONS = {"bool": "__bool__", "int": "__int__", "float": "__float__", "comp
 OBJECTS = {
     "torch.cuda.Event": "torch.cuda.Event:", "torch.cuda.Stream": "torch.cuda.Stream:",
     "torch.cuda.current_stream": "torch.cuda.Stream:", "torch.cuda.default_stream": "torch.cuda.Stream:",
-    "torch.cuda.CUDAGraph": "torch.cuda.CUDAGraph:",
+    "torch.cuda.CUDAGraph": "torch.cuda.CUDAGraph:", "torch.Stream": "torch.Stream:",
+    "torch.cuda.ExternalStream": "torch.cuda.ExternalStream:",
 }  # fmt: skip
 
 

@@ -40,14 +40,13 @@ class ColdCompileInCapture(Rule):
 
 
 def _judge_other(event: Called) -> Iterator[Report]:
-    """It has run, but not with these sizes: the code that has been made does not fit them."""
+    """It has run, but not with these sizes: what has been made, or chosen, does not fit them."""
     if event.what == "compiled":
-        message = (
-            "this compiled callable has run with other shapes only, and compiling it again breaks the capture"
-        )
+        message = "this compiled callable has run with another shape only, and is compiled again here"
+        yield Report(event.place, message, level=Level.WARNING, help=WARM)
+    elif event.what == "benchmark":
+        message = "cuDNN tries its algorithms here, because this convolution has run with another shape only"
         yield Report(event.place, message, help=WARM)
     elif event.data.get("tuned"):
-        message = (
-            "this autotuned kernel has been tuned for other values of its key only, and tuning it waits here"
-        )
+        message = "this autotuned kernel is tuned here, because it has run with other values of its key only"
         yield Report(event.place, message, help=WARM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, effects, frameworks, lifetimes, streams, tensor_ops
+from graphlint.analysis import attributes, effects, frameworks, lifetimes, specialised, streams, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -304,6 +304,8 @@ def wrote_external(m: Machine, owner: External, name: str, value: Value, place: 
     """An attribute of a library was assigned: switches of the compiler matter."""
     if owner.name.startswith("torch._inductor.config") and name == "cudagraphs" and isinstance(value, Const):
         m.memo["inductor-cudagraphs"] = value
+    if owner.name == "torch.backends.cudnn" and name == "benchmark" and isinstance(value, Const):
+        m.memo[specialised.BENCHMARK] = bool(value.value)
 
 
 def note_replaced(m: Machine, owner: Tensor, place: Place) -> None:

@@ -222,11 +222,15 @@ def _capturing_functions(module: ModuleFile) -> set[str]:
 
 def switches_cudagraphs(module: ModuleFile) -> bool:
     """Whether the body of a module turns the CUDA graphs of the compiler on for all of its code."""
+    return switches_on(module, "triton.cudagraphs")
+
+
+def switches_on(module: ModuleFile, setting: str) -> bool:
+    """Whether the body of a module turns a setting of a library on."""
     for statement in module.tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-            for target in statement.targets:
-                if ast.unparse(target).endswith("triton.cudagraphs"):
-                    return bool(statement.value.value)
+            if any(ast.unparse(target).endswith(setting) for target in statement.targets):
+                return bool(statement.value.value)
     return False
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import roots
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.values import Const, Function, Obj, Sequence_, Tensor, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
 
 Sizes = tuple[int | None, ...]
 Signature = tuple[Sizes | None, ...]
 """Of each argument the sizes that it is specialised to, None for what is not known."""
 
 DYNAMIC = "dynamic"
+BENCHMARK = "algorithms of cuDNN are tried out"
 MARKED = "sizes marked as dynamic"
 
 
@@ -46,6 +49,16 @@ def _number(value: Value | None) -> int | None:
     return value.value if known else None  # type: ignore[union-attr]
 
 
+def tries_algorithms(m: Machine, module: ModuleFile) -> bool:
+    """Whether cuDNN tries its algorithms for every size: `torch.backends.cudnn.benchmark`."""
+    if BENCHMARK in m.memo:
+        return bool(m.memo[BENCHMARK])
+    key = (BENCHMARK, id(module))
+    if key not in m.memo:
+        m.memo[key] = roots.switches_on(module, "cudnn.benchmark")
+    return bool(m.memo[key])
+
+
 def note_run(m: Machine, owner: Obj, signature: Signature) -> None:
     """The code has run eagerly with such arguments."""
     m.memo.setdefault(("ran with", owner.serial), set()).add(signature)
@@ -65,12 +78,11 @@ def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -
 
 
 def _differ(one: Signature, other: Signature) -> bool:
-    return len(one) == len(other) and any(
-        a is not None
-        and b is not None
-        and (len(a) != len(b) or any(_apart(*pair) for pair in zip(a, b, strict=True)))
-        for a, b in zip(one, other, strict=True)
-    )
+    """Whether sizes differ; another number of dimensions was captured without an error, for all it costs."""
+    pairs = zip(one, other, strict=False)
+    known = ((a, b) for a, b in pairs if a is not None and b is not None and len(a) == len(b))
+    same_count = len(one) == len(other)
+    return same_count and any(_apart(*sizes) for a, b in known for sizes in zip(a, b, strict=True))
 
 
 def _apart(one: int | None, other: int | None) -> bool:

@@ -253,3 +253,55 @@ def test_an_autotuned_kernel_is_tuned_for_each_value_of_its_key(size: int, mark:
                 return self.x.clone()
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "batch", "mark"), [("True", 8, "expect"), ("True", 2, "ok"), ("False", 8, "ok")]
+)
+def test_a_convolution_whose_algorithms_are_tried_out(benchmark: str, batch: int, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+        from torch import nn
+
+        torch.backends.cudnn.benchmark = {benchmark}
+
+
+        class Runner:
+            def __init__(self):
+                self.layer = nn.Conv2d(3, 8, 3).cuda()
+                self.x = torch.zeros(2, 3, 64, 64, device="cuda")
+                self.layer(torch.zeros({batch}, 3, 64, 64, device="cuda"))
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.layer(self.x)  # {mark}: CG702
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+def test_another_number_of_dimensions_is_captured() -> None:
+    check_marks(
+        """
+        import torch
+
+
+        class Runner:
+            def __init__(self):
+                self.function = torch.compile(lambda x: (x * 2).sum(-1))
+                self.x = torch.zeros(2, 4, 8, device="cuda")
+                self.function(torch.zeros(16, 8, device="cuda"))
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.function(self.x)  # ok: CG702
+
+            def step(self, x):
+                self.x.copy_(x)
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )

@@ -84,3 +84,44 @@ def test_across_files(shows: Shows) -> None:
 def test_suppressed() -> None:
     fires_not = "torch.cuda.synchronize()  # graphlint: ignore[CG301] -- read in warm-up only"
     is_silent("CG301", fires_not)
+
+
+@pytest.mark.parametrize(
+    ("mode", "mark"), [("global", "expect"), ("thread_local", "expect"), ("relaxed", "ok")]
+)
+@pytest.mark.parametrize("asked", ["done.query()", "done.synchronize()"])
+def test_an_event_from_before_a_relaxed_capture_may_be_asked(mode: str, mark: str, asked: str) -> None:
+    check_marked_rules(
+        f"""
+        import torch
+
+
+        def record(x: torch.Tensor):
+            done = torch.cuda.Event()
+            done.record()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, capture_error_mode="{mode}"):
+                {asked}  # {mark}: CG301
+                y = x * 2
+            return graph, x, y
+        """
+    )
+
+
+def test_an_event_of_the_capture_and_a_stream_may_not() -> None:
+    check_marked_rules(
+        """
+        import torch
+
+
+        def record(x: torch.Tensor):
+            done = torch.cuda.Event()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, capture_error_mode="relaxed"):
+                y = x * 2
+                done.record()
+                done.synchronize()  # expect: CG301
+                torch.cuda.current_stream().query()  # expect: CG301
+            return graph, x, y
+        """
+    )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, calls, conditions, gradients, rows, storing, tensor_ops
+from graphlint.analysis import (
+    attributes,
+    calls,
+    conditions,
+    gradients,
+    rows,
+    specialised,
+    storing,
+    tensor_ops,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -157,6 +166,8 @@ def _forward(call: Call, owner: Obj) -> Value:
     given = [t for value in values for t in tensors_in(value, 2)]
     tensor_ops.note_use(m, [*given, *(_weights_read(m, owner, call.place) if m.captures else ())], call.place)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
+    if last.startswith("Conv") and specialised.tries_algorithms(m, call.frame.module):
+        _benchmark(call, owner)
     note_module(m, owner)
     modes.note(m, owner, call.place, call.frame)
     if "?momentum" in owner.fields:
@@ -171,6 +182,16 @@ def _forward(call: Call, owner: Obj) -> Value:
     if last in operations.listed("modules_returning_tuples"):
         return Sequence_((), "tuple", made)
     return made
+
+
+def _benchmark(call: Call, owner: Obj) -> None:
+    """cuDNN tries its algorithms for every size that it has not met."""
+    m, shapes = call.m, specialised.of_tensors(call.arguments)
+    event = Called(place=call.place, what="benchmark", target=owner, arguments=call.arguments.all())
+    event.data = {"other": specialised.is_new(m, owner, shapes, sizes_adapt=False)}
+    m.emit(event)
+    if not m.captures:
+        specialised.note_run(m, owner, shapes)
 
 
 def _count_batches(call: Call, owner: Obj, given: list[Tensor]) -> None:

@@ -24,6 +24,7 @@ from graphlint.analysis.values import (
 )
 
 if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
 
 
@@ -174,6 +175,8 @@ def _effect(call: Call, what: str, value: Value) -> Value:
     if not call.m.captures:
         call.m.timeline.host_waits(_waited_for(call))
     capture = tensor_ops.broken_capture(call.m, call.name, what)
+    if capture is not None and capture.mode == "relaxed" and _is_earlier_event(call.owner, capture):
+        return value
     if capture is not None:
         event = Operation(
             place=call.place, name=call.written or call.name, effect=what, operands=tuple(call.args)
@@ -183,6 +186,12 @@ def _effect(call: Call, what: str, value: Value) -> Value:
     else:
         call.m.emit(Called(place=call.place, what=what, target=call.owner or Const(call.name)))
     return value
+
+
+def _is_earlier_event(owner: Value | None, capture: Capture) -> bool:
+    """Whether an event takes no part in a capture: in the relaxed mode it may be waited for and asked."""
+    is_event = isinstance(owner, Obj) and owner.cls == "torch.cuda.Event"
+    return is_event and owner.fields.get("capture") is not capture  # type: ignore[union-attr]
 
 
 def _waited_for(call: Call) -> Knowledge:
