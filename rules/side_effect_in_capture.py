@@ -14,11 +14,13 @@ WHY = {
     "queue": "gets an entry here once, at the capture, and its older entries are those of every replay",
     "schedule": "moves on here once, at the capture, and replays stay with the rate that it has set then",
     "host-tensor": "is moved on here once, at the capture, and replays compute with the number it has then",
+    "pop": "gives an entry away here once, at the capture, and replays stay with it",
     "iterator": "moves on here once, at the capture, and replays stay with the item that it gave then",
     "list": "gets an entry here once, at the capture, and replays add none",
 }
 SUBJECTS = {
     "iterator": "this iterator",
+    "pop": "this list",
     "list": "this list",
     "queue": "this list",
     "schedule": "this schedule",

@@ -37,7 +37,7 @@ def number(m: Machine, record: Capture, use: HostUse) -> Write | None:
     for each in _displaced(m, record):
         for read in reads:
             now = _part(each.now, read.key) if read.owner is each.then else None
-            if now is not None and _is_other(record, read, now):
+            if now is not None and _is_other(m, record, read, now):
                 return each.writes[-1]
     return None
 
@@ -53,11 +53,16 @@ def names_each_turn(m: Machine, record: Capture, cell: Cell) -> bool:
     )
 
 
-def _is_other(record: Capture, read: Read, now: Value) -> bool:
-    """Whether a number certainly changed, or changes with the calls and does not choose the graph."""
+def _is_other(m: Machine, record: Capture, read: Read, now: Value) -> bool:
+    """Whether a number certainly changed, or changes with the calls and does not choose the graph.
+
+    The size of what a call brings changes where eager code fills a part of larger memory with it.
+    """
     if isinstance(now, Const):
         return now.value is not None and is_other_number(read.value, now)
-    if not isinstance(now, Host) or now.change is not Change.CHANGING:
+    if not isinstance(now, Host):
+        return False
+    if now.change is not Change.CHANGING and not (now.change is Change.SHAPE and now.symbol in m.partial):
         return False
     keys = record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
     return not tensor_ops.is_key(keys, now)

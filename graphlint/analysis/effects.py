@@ -41,6 +41,7 @@ def remember(m: Machine, capture: Capture) -> None:
     """Keep the host state that a capture wrote; called when it ends."""
     if capture.compiled:
         return
+    _tell_pops(m, capture)
     for cell, write in capture.written.items():
         if _puts_back(capture, cell) or _is_of_opener(m, capture, write):
             continue
@@ -88,6 +89,23 @@ def note_append(m: Machine, owner: Sequence_, place: Place) -> None:
         if cell in capture.facts.get("taken", ()):
             _tell_queue(m, capture, cell, place)
         capture.facts.setdefault("added", {}).setdefault(cell, place)
+
+
+def note_pop(m: Machine, owner: Sequence_, place: Place) -> None:
+    """Captured code takes a number out of a list that it did not make."""
+    capture = m.capture
+    if capture is None or owner.serial >= capture.facts.get("born", 0) or capture.compiled:
+        return
+    if any(isinstance(part, (Const, Host)) for part in owner.elements()):
+        capture.facts.setdefault("popped", []).append(((id(owner.fields), ITEMS), place))
+
+
+def _tell_pops(m: Machine, capture: Capture) -> None:
+    """What is put back is there for the next run; what is not was taken once, and replays stay with it."""
+    added = capture.facts.get("added", {})
+    for cell, place in capture.facts.get("popped", ()):
+        if cell not in added:
+            m.emit(SideEffect(place=place, capture=capture, name="list", read=None, reason="pop"))
 
 
 def take(m: Machine, owner: Sequence_) -> None:

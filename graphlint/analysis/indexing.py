@@ -284,6 +284,8 @@ def _judge(
     for part in parts:
         for bound in part.bounds if isinstance(part, SliceValue) else ():
             m.note_size(bound)
+            if isinstance(bound, Host) and not m.captures:
+                m.partial.add(bound.symbol)
             tensor_ops.host_use(m, node, bound, "slice", frame)
         if not isinstance(part, (SliceValue, Tensor)):
             tensor_ops.host_use(m, node, part, "index", frame)

@@ -138,6 +138,9 @@ class Machine:
         self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
         self.handed: list[Handed] = []
+        self.partial: set[Any] = (
+            set()
+        )  # numbers that eager code cuts memory by: they differ from call to call
         self.counted = 0  # how many counts of rounds have become unknown
         self.script = False
         self.open_defaults = False  # whether flags of the root's parameters may differ from their defaults

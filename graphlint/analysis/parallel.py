@@ -108,8 +108,8 @@ def note_device_wait(m: Machine, place: Place) -> None:
 
 
 def note_transfer(m: Machine, method: str) -> None:
-    """A method of something unknown is called: only things that hold tensors have these two."""
-    if method in ("cuda", "pin_memory"):
+    """A method of something unknown is called: only things that hold tensors have these."""
+    if method in ("cpu", "cuda", "pin_memory"):
         note_cuda_call(m)
 
 

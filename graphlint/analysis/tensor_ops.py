@@ -12,6 +12,7 @@ from graphlint.analysis import (
     gradients,
     host_work,
     ignored,
+    parallel,
     rows,
     streams,
     timeline,
@@ -196,6 +197,8 @@ def effect(
     keywords: dict[str, Value] | None = None,
 ) -> None:
     """Tell the rules of an operation with an effect on the capture."""
+    if m.running and what != "host-check":
+        parallel.note_cuda_call(m)
     capture = broken_capture(m, name, what)
     if capture is None:
         timeline.waits_for(m, what)

@@ -138,3 +138,102 @@ def test_a_thread_that_waits_for_the_device_ends_any_capture(wait: str, mark: st
                 print(y.sum().item())
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "mark"),
+    [
+        ("slot = self.free.pop()", "# expect: CG403"),
+        ("slot = self.free.pop()\n                self.free.append(slot)", ""),
+    ],
+)
+def test_numbers_taken_out_of_a_list_in_captured_code(body: str, mark: str) -> None:
+    first, *more = body.split("\n")
+    check_marked_rules(
+        f"""
+        import torch
+
+        class Runner:
+            def __init__(self, net: torch.nn.Module, slots: int):
+                self.net, self.free = net, list(range(slots))
+                self.x = torch.zeros(8, 8, device="cuda")
+
+            def body(self):
+                {first}  {mark}
+                {more[0].strip() if more else "pass"}
+                return self.net(self.x[slot])
+
+            def capture(self):
+                self.body()
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.body()  # ok: CG403
+
+            def run(self):
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("filled", "mark"), [("self.x[:n].copy_(x)", "# expect: CG402"), ("self.x.copy_(x)", "# ok: CG402")]
+)
+def test_a_size_that_fills_a_part_of_memory_changes(filled: str, mark: str) -> None:
+    check_marked_rules(
+        f"""
+        from dataclasses import dataclass
+        import torch
+
+        @dataclass
+        class Step:
+            tokens: int
+
+        class Runner:
+            def __init__(self, net: torch.nn.Module, rows: int):
+                self.net, self.step = net, Step(rows)
+                self.x = torch.zeros(rows, 8, device="cuda")
+
+            def body(self):
+                return self.net(self.x) * self.step.tokens  {mark}
+
+            def capture(self):
+                self.body()
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.body()
+
+            def run(self, x: torch.Tensor):
+                n = x.shape[0]
+                self.step = Step(n)
+                {filled}
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
+
+
+@pytest.mark.parametrize(("read", "mark"), [("v.cpu()", "# expect: CG502"), ("v.shape", "# ok: CG502")])
+def test_a_thread_that_reads_weights_while_another_captures(read: str, mark: str) -> None:
+    check_marked_rules(
+        f"""
+        import threading
+        import torch
+
+        def save(net: torch.nn.Module, kept):
+            for v in net.state_dict().values():
+                kept.append({read})
+
+        def serve(net: torch.nn.Module, requests):
+            kept, x = [], torch.zeros(8, device="cuda")
+            net(x)
+            threading.Thread(target=save, args=(net, kept)).start()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):  {mark}
+                y = net(x)
+            for request in requests:
+                x.copy_(request)
+                graph.replay()
+                print(y.sum().item())
+        """
+    )

@@ -80,11 +80,13 @@ def _pop(call: Call) -> Value:
     if owner.items and owner.rest is None:
         if call.name.endswith("popleft") or call.args:
             effects.take(call.m, owner)
+        effects.note_pop(call.m, owner, call.place)
         last = owner.items[-1] if call.name.endswith("pop") and not call.args else owner.items[0]
         left = owner.items[:-1] if last is owner.items[-1] else owner.items[1:]
         orphans.note_dropped(call.m, last)
         call.m.heap.write(owner.fields, "items", left)
         return call.m.refresh(last, call.place)
+    effects.note_pop(call.m, owner, call.place)
     return loops.joined_elements(call.m, owner)
 
 
