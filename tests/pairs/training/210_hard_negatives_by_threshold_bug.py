@@ -5,6 +5,7 @@ hits is known on the device only.
 """
 
 import functools
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -29,7 +30,7 @@ def contrast(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 class TowerTrainer:
-    losses = {"contrast": contrast}
+    losses: ClassVar = {"contrast": contrast}
 
     def __init__(self, tower: nn.Module, width: int, loss: str = "contrast"):
         self.tower, self.loss_fn = tower.cuda(), self.losses[loss]
