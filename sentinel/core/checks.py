@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphlint.sentinel.core.captures import CallsInCapture, WorkInCapture
 from graphlint.sentinel.core.copies import MismatchedCopies
+from graphlint.sentinel.core.growth import CaptureOrder
 from graphlint.sentinel.core.hosts import HostTransfers
 from graphlint.sentinel.core.inputs import InputsInPlace
 from graphlint.sentinel.core.machine import Check
@@ -19,6 +20,7 @@ CHECKS: tuple[type[Check], ...] = (
     PoolOverwrites,
     HostTransfers,
     MismatchedCopies,
+    CaptureOrder,
     CallsInCapture,
     WorkInCapture,
 )

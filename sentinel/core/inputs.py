@@ -15,11 +15,12 @@ class InputsInPlace(Check):
     """At each replay: inputs that are freed, and names that lead somewhere else now."""
 
     name = "inputs-in-place"
-    subscribes = (events.MemoryFreed, events.NameMoved, events.Replayed)
+    subscribes = (events.MemoryFreed, events.NameMoved, events.Written, events.Replayed)
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._freed: set[int] = set()
+        self._written: set[int] = set()
         self._moved: dict[int, dict[int, list[events.NameMoved]]] = {}  # by graph and memory
 
     def on(self, event: events.Event) -> Iterator[Finding]:
@@ -27,6 +28,8 @@ class InputsInPlace(Check):
             self._freed.add(event.memory)
         elif isinstance(event, events.NameMoved):
             self._moved.setdefault(event.graph, {}).setdefault(event.memory, []).append(event)
+        elif isinstance(event, events.Written):
+            self._written.add(event.memory)
         elif isinstance(event, events.Replayed):
             yield from self._judge(self.state.graphs[event.graph])
 
@@ -50,6 +53,12 @@ class InputsInPlace(Check):
         return self._finding(graph, given, "CG103", message, confidence)
 
     def _rebound(self, graph: Graph, given: events.Input, moved: list[events.NameMoved]) -> Iterator[Finding]:
+        ignored = [move for move in moved if move.name.kind == "argument"]
+        if ignored and given.memory not in self._written:
+            message = f"this replays what was captured with the `{ignored[0].name.text}` of an earlier call"
+            yield self._finding(graph, given, "CG101", message, "likely")
+            return
+        moved = [move for move in moved if move not in ignored]
         telling = [move for move in moved if move.now in ("alike", "swapped") and _tells(move)]
         if telling:
             move = _telling(telling)

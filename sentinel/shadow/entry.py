@@ -11,7 +11,7 @@ from typing import Any
 
 from graphlint.sentinel.shadow.statements import NotRunnable, enclosing_contexts
 from graphlint.sentinel.watching.places import is_program
-from graphlint.sentinel.watching.slots import locals_of
+from graphlint.sentinel.watching.runs import locals_of
 
 _HARMLESS = (
     "torch",

@@ -15,7 +15,7 @@ from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.walk import ATOMS
 from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.writes import view_of
-from graphlint.sentinel.watching.slots import locals_of
+from graphlint.sentinel.watching.runs import locals_of
 
 Recall = Callable[[], Any]
 

@@ -18,7 +18,7 @@ from graphlint.sentinel.shadow.statements import (
     statements,
     with_at,
 )
-from graphlint.sentinel.watching.slots import locals_of
+from graphlint.sentinel.watching.runs import locals_of
 
 _NAME = "captured_body"
 RETURNED = "<returned>"

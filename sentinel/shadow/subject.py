@@ -18,7 +18,7 @@ from graphlint.sentinel.shadow.holding import Gone, Names, gone
 from graphlint.sentinel.shadow.rerun import Made, Plan, changed_since, run
 from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
 from graphlint.sentinel.shadow.source import RETURNED, Body, body_of
-from graphlint.sentinel.watching.slots import locals_of
+from graphlint.sentinel.watching.runs import locals_of
 
 
 @dataclass(slots=True)

@@ -17,7 +17,8 @@ import torch
 
 from graphlint.sentinel.core.events import Name, NameMoved, Now
 from graphlint.sentinel.watching.memories import Memory, address, base_of, every_tensor
-from graphlint.sentinel.watching.slots import MISSING, FrameRoot, Slot, stack_locals
+from graphlint.sentinel.watching.runs import MISSING, FrameRoot, stack_locals
+from graphlint.sentinel.watching.slots import Slot
 
 _LASTING = ("attribute", "item", "parameter", "global")
 _BEST = ("parameter", "attribute", "item", "global", "gradient", "local", "argument")
@@ -35,6 +36,11 @@ class Named:
             for at, (tensor, slot) in enumerate(slots)
         ]
         self._likeness = [(tensor.shape, tensor.dtype) for tensor, _ in slots]
+        self._later = [
+            (Name(name.number, later.text, "argument"), later, likeness)
+            for (name, slot, _), likeness in zip(self.slots, self._likeness)
+            if (later := slot.later()) is not None
+        ]
         self._judged: dict[tuple[object, ...], list[tuple[Name, Now, bool]]] = {}
 
     @property
@@ -57,6 +63,17 @@ class Named:
         if known is None:
             known = self._judged[key] = self._ask(values)
         return known
+
+    def ignored(self) -> Iterator[tuple[Name, Now]]:
+        """The arguments of a later call that lead to another tensor than those at capture did."""
+        for name, later, likeness in self._later:
+            value = later.look()
+            if value is not MISSING and self._where(value, None, likeness) == "alike":
+                yield name, "alike"
+
+    @property
+    def has_arguments(self) -> bool:
+        return bool(self._later)
 
     def _ask(self, values: list[Any]) -> list[tuple[Name, Now, bool]]:
         found: list[tuple[Name, Now]] = []
@@ -115,9 +132,14 @@ class Watchlist:
         steady.sort(key=lambda look: look[0].kind == "parameter")
         self._always, self._rest = steady[:_ALWAYS], steady[_ALWAYS:]
         self._next = 0
+        self._given = [named for named in names if named.has_arguments]
 
-    def moved(self, graph: int, freed: set[int]) -> Iterator[NameMoved]:
-        """What has to be said before a replay, given the memory that was freed since the last."""
+    def moved(self, graph: int, freed: set[int], arguments: bool) -> Iterator[NameMoved]:
+        """What has to be said before a replay, given the memory that was freed so far.
+
+        With `arguments`, also of inputs that lie where they were: the arguments of this call that were inputs
+        at capture.
+        """
         suspects = {memory: self._by_memory[memory] for memory in freed if memory in self._by_memory}
         for slot, tensor, base, named in self._due():
             value = slot.look()
@@ -126,6 +148,9 @@ class Watchlist:
         for memory, named in suspects.items():
             for name, now, kept in named.judge():
                 yield NameMoved(graph, memory, name, now, kept)
+        for named in self._given if arguments else suspects.values():
+            for name, now in named.ignored():
+                yield NameMoved(graph, named.memory.number, name, now, kept=named.memory.alive)
 
     def _due(self) -> list[_Look]:
         due = self._always

@@ -127,7 +127,7 @@ class Observer:
         with self._lock:
             self.counts[1] += 1
             self._drain()
-            for event in record.names.moved(record.number, self._freed):
+            for event in record.names.moved(record.number, self._freed, self.reads is not None):
                 self.tell(event)
             self.tell(
                 events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())

@@ -17,7 +17,7 @@ from graphlint.sentinel.virtual import device as devices
 from graphlint.sentinel.virtual.device import active as virtual
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.capture_mode import operation, spelled
-from graphlint.sentinel.watching.slots import locals_of
+from graphlint.sentinel.watching.runs import locals_of
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.calls import Calls

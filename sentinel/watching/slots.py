@@ -10,19 +10,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
 
 from graphlint.sentinel.core.events import Kind
-from graphlint.sentinel.watching import places
+from graphlint.sentinel.watching.runs import MISSING, FrameRoot, GlobalRoot, LaterCall, has_locals, locals_of
 
-MISSING = object()
 _MOST = 20_000  # objects that one search looks into
 _LONGEST = 2_000  # items of one container
 _KEYS = (str, int, tuple, bool, type(None), torch.dtype)
@@ -40,6 +38,14 @@ class Slot:
     def __init__(self, text: str, kind: Kind, root: Root, steps: tuple[Step, ...]) -> None:
         self.text, self.kind, self.root, self.steps = text, kind, root, steps
         self.look: Callable[[], Any] = self._quick() or self._look  # what is there now; MISSING if nothing is
+
+    def later(self) -> Slot | None:
+        """The same way from an argument of a later call, if it begins at one and leads through plain data."""
+        if not isinstance(self.root, FrameRoot) or any(how != "item" for how, _ in self.steps):
+            return None
+        if not self.root.is_argument:
+            return None
+        return Slot(self.text, "argument", LaterCall(self.root), self.steps)
 
     def _quick(self) -> Callable[[], Any] | None:
         """A faster way for what most inputs are: an attribute, or a parameter of a module."""
@@ -117,12 +123,10 @@ class Search:
         return self._found
 
     def _locals(self, frame: FrameType) -> None:
-        if frame.f_code.co_name == "<module>" or not frame.f_code.co_flags & 1:
+        if not has_locals(frame):
             return
-        arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
         for name, value in locals_of(frame).items():
-            kind: Kind = "argument" if name in arguments else "local"
-            self._meet(value, name, kind, FrameRoot(frame, name), ())
+            self._meet(value, name, "local", FrameRoot(frame, name), ())
 
     def _globals(self, frame: FrameType) -> None:
         module = sys.modules.get(frame.f_globals.get("__name__", ""))
@@ -159,84 +163,6 @@ class Search:
         if gradient is not None:
             slot = Slot(f"{text}.grad", "gradient", weakref.ref(tensor), (("gradient", None),))
             self._found.append((gradient, slot))
-
-
-class FrameRoot:
-    """A local of a frame that is still on the stack, or of a later call of the same function."""
-
-    __slots__ = ("code", "frame", "name")
-
-    def __init__(self, frame: FrameType, name: str) -> None:
-        self.code: CodeType = frame.f_code
-        self.frame = id(frame)
-        self.name = name
-
-    def __call__(self) -> Any:
-        held = getattr(_local, "frames", None)
-        for code, frame, values in _stack() if held is None else held:
-            if code is self.code and (frame == self.frame or self._is_argument()):
-                return values().get(self.name, MISSING)
-        return MISSING
-
-    def _is_argument(self) -> bool:
-        count = self.code.co_argcount + self.code.co_kwonlyargcount
-        return self.name in self.code.co_varnames[:count]
-
-
-class GlobalRoot:
-    """A global of a program that is no module, while it is on the stack."""
-
-    __slots__ = ("name", "namespace")
-
-    def __init__(self, frame: FrameType, name: str) -> None:
-        self.namespace = id(frame.f_globals)
-        self.name = name
-
-    def __call__(self) -> Any:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if id(frame.f_globals) == self.namespace:
-                return frame.f_globals.get(self.name, MISSING)
-            frame = frame.f_back
-        return MISSING
-
-
-_local = threading.local()
-_Frames = list[tuple[CodeType, int, Callable[[], dict[str, Any]]]]
-
-
-def _stack() -> _Frames:
-    """The frames of the program, by number, with what reads their locals when it is asked for."""
-    found: _Frames = []
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        if places.is_program(frame.f_code):
-            found.append(
-                (frame.f_code, id(frame), functools.lru_cache(None)(functools.partial(locals_of, frame)))
-            )
-        frame = frame.f_back
-    return found
-
-
-@contextlib.contextmanager
-def stack_locals() -> Iterator[None]:
-    """Have the frames walked once for all slots that are looked at in the block."""
-    _local.frames = _stack()
-    try:
-        yield
-    finally:
-        _local.frames = None
-
-
-def locals_of(frame: FrameType) -> dict[str, Any]:
-    """A frame's locals, without leaving the copy behind that older versions of Python keep in the frame."""
-    if frame.f_code.co_name == "<module>" or not frame.f_code.co_flags & 1:
-        return dict(frame.f_locals)
-    view = frame.f_locals
-    held = dict(view)
-    if sys.version_info < (3, 13):
-        view.clear()
-    return held
 
 
 def _may_enter(value: Any) -> bool:

@@ -185,3 +185,65 @@ def test_inputs_that_the_garbage_collector_was_told_to_forget(watched: Any) -> N
     finally:
         gc.unfreeze()
     assert watched.findings == []
+
+
+class Wrapper:
+    """Captures with the arguments of its first call."""
+
+    def __init__(self, copies: bool) -> None:
+        self.graph: Any = None
+        self.copies = copies
+
+    def __call__(self, x: Any, extra: dict[str, Any]) -> Any:
+        if self.graph is None:
+            self.x, self.extra = x, extra
+            self.graph, self.out = capture(lambda: x * extra["scale"])
+        else:
+            self.x.copy_(x)
+            if self.copies:
+                self.extra["scale"].copy_(extra["scale"])
+        self.graph.replay()
+        return self.out.clone()
+
+
+def test_an_argument_of_a_later_call_is_ignored(tested: Any) -> None:
+    import torch
+
+    run = Wrapper(copies=False)
+    for value in (1.0, 2.0):
+        run(torch.full((2,), value, device="cuda"), {"scale": torch.full((2,), value, device="cuda")})
+    (found,) = tested.findings
+    assert found.code == "CG101" and "`extra['scale']` of an earlier call" in found.message
+
+
+def test_every_argument_of_a_later_call_is_copied(tested: Any) -> None:
+    import torch
+
+    run = Wrapper(copies=True)
+    for value in (1.0, 2.0, 3.0):
+        scale = {"scale": torch.full((2,), value, device="cuda")}
+        assert run(torch.full((2,), value, device="cuda"), scale).tolist() == [value * value] * 2
+    assert tested.findings == []
+
+
+def part(given: Any, size: int) -> Any:
+    return lambda: given[:size] + 1
+
+
+def test_each_graph_of_a_pool_is_larger_than_the_last(watched: Any) -> None:
+    import torch
+
+    given = torch.ones(4096, device="cuda")
+    pool = torch.cuda.graph_pool_handle()
+    graphs = [capture(part(given, size), pool=pool) for size in (1024, 2048, 4096)]
+    (found,) = watched.findings
+    assert (found.code, found.level) == ("CG601", "warning") and graphs
+
+
+def test_each_graph_of_a_pool_is_smaller_than_the_last(watched: Any) -> None:
+    import torch
+
+    given = torch.ones(4096, device="cuda")
+    pool = torch.cuda.graph_pool_handle()
+    graphs = [capture(part(given, size), pool=pool) for size in (4096, 2048, 1024)]
+    assert watched.findings == [] and graphs
