@@ -17,9 +17,8 @@ class TaskWeights:
         self.names, self.temperature = names, temperature
 
     def __call__(self, losses: dict[str, torch.Tensor]) -> list[torch.Tensor]:
-        scaled = [
-            math.exp(losses[n].detach() / self.temperature) for n in self.names
-        ]  # HAZARD: implicit-sync, sync-in-capture
+        heat = self.temperature
+        scaled = [math.exp(losses[n] / heat) for n in self.names]  # HAZARD: implicit-sync, sync-in-capture
         total = reduce(add, scaled)
         return [s / total for s in scaled]
 
