@@ -10,6 +10,8 @@ from graphlint.rules.rule import Report, Rule
 
 WHAT = {
     "hook": "this hook never runs in replays of a graph that was captured without it",
+    "backward-hook": "this hook never runs in replays of a graph whose backward pass was captured without it",
+    "gradient-hook": "this hook never runs in replays of a graph whose backward pass was captured without it",
     "requires-grad": "replays go on computing the gradient of what is not to be trained from here on",
     "callable": "captured code has called what was here before, and replays keep its work",
 }

@@ -21,12 +21,17 @@ class GradScalerInCapture(Rule):
     rows = ("C20", "J13")
     subscribes = (Called,)
 
+    def __init__(self) -> None:
+        self.on_device: set[int] = set()  # captures with a step that leaves the check to the GPU
+
     def on(self, event: Called) -> Iterator[Report]:
         if event.what != "scaler" or event.capture is None or not isinstance(event.target, Const):
             return
-        if event.target.value == "step" and not event.data:
+        if event.target.value == "step" and event.data:
+            self.on_device.add(id(event.capture))
+        elif event.target.value == "step":
             message = "`GradScaler.step` reads on the host whether gradients are finite"
             yield Report(event.place, message, help=HELP)
-        elif event.target.value == "update":
+        elif event.target.value == "update" and id(event.capture) not in self.on_device:
             message = "`GradScaler.update` resets host state once, at the capture, and replays do not"
             yield Report(event.place, message, Confidence.LIKELY, Level.WARNING, help=HELP)

@@ -17,7 +17,7 @@ class KeptStaticOutput(Rule):
     hazard = "stale-output"
     level = Level.ERROR
     summary = "an output of a graph is kept while the next replay overwrites it"
-    rows = ("B01", "B02", "B08")
+    rows = ("B01", "B02", "B06", "B08")
     subscribes = (StaleRead, Returned)
 
     def on(self, event: StaleRead | Returned) -> Iterator[Report]:

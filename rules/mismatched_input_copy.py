@@ -89,8 +89,15 @@ def _cuts_off_as_written(event: Called) -> bool:
     source, buffer = node.args[0] if node.args else None, ast.unparse(node.func.value)
     if not isinstance(source, ast.Subscript) or not isinstance(source.slice, ast.Slice):
         return False
-    part = source.slice
-    sizes = (f"{buffer}.shape[0]", f"len({buffer})", f"{buffer}.size(0)")
+    part, target = source.slice, event.target
+    sizes = [f"{buffer}.shape[0]", f"len({buffer})", f"{buffer}.size(0)"]
+    if (
+        isinstance(target, Tensor)
+        and target.part is None
+        and target.shape
+        and _size(target.shape[0]) is not None
+    ):
+        sizes.append(str(_size(target.shape[0])))
     return part.lower is None and part.upper is not None and ast.unparse(part.upper) in sizes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureStarted
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Storage, Tensor, Value, tensors_in
+from graphlint.analysis.values import Obj, Sequence_, Storage, Tensor, Value, tensors_in
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -51,8 +51,11 @@ class WarmupOnDefaultStream(Rule):
 
 
 def _held(capture: Capture) -> Iterator[Storage]:
-    """The memory that the names of the calls in progress hold when a capture begins."""
+    """The memory that names of the calls in progress, and their objects, hold when a capture begins."""
     for frame in capture.facts["frames"]:
         for value in frame.env.fields.values():
             if isinstance(value, Value):
                 yield from (tensor.storage for tensor in tensors_in(value, 1))
+            if isinstance(value, Obj):
+                kept = (field for field in value.fields.values() if isinstance(field, (Tensor, Sequence_)))
+                yield from (tensor.storage for field in kept for tensor in tensors_in(field, 1))

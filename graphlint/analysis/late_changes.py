@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 HOOK, REQUIRES_GRAD, CALLABLE = "hook", "requires-grad", "callable"
+BACKWARD_HOOK, GRADIENT_HOOK = "backward-hook", "gradient-hook"
 # The facts of a capture that name what a change may be about.
-SUBJECTS = {HOOK: "modules", REQUIRES_GRAD: "trained"}
+SUBJECTS = {
+    HOOK: "modules",
+    BACKWARD_HOOK: "modules",
+    GRADIENT_HOOK: "trained",
+    REQUIRES_GRAD: "trained",
+}
 
 
 @dataclass(slots=True)
@@ -61,6 +67,8 @@ def _concerns(m: Machine, record: Capture, late: Late) -> bool:
         return False
     if late.handle is not None and "removed" in late.handle.fields:
         return False
+    if late.kind == BACKWARD_HOOK and not record.facts.get("trained"):
+        return False  # no backward pass was captured
     had = record.facts.get(SUBJECTS[late.kind], ())
     return any(subject in had for subject in late.subjects)
 

@@ -25,3 +25,33 @@ class Runner:
             self.graph.replay()
             print(self.hidden.sum())
             self.trim(rows)
+
+
+class Watched(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 8)
+        self.hidden = None
+
+    def forward(self, x):
+        self.hidden = self.layer(x)
+        return self.hidden.relu()
+
+
+class Watcher:
+    def __init__(self):
+        self.net = Watched().cuda()
+        self.x = torch.zeros(8, 8, device="cuda")
+        self.net(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.net(self.x)
+        self.seen = []
+
+    def step(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        self.seen.append(self.net.hidden)  # expect: CG201
+
+    def spread(self):
+        return torch.stack(self.seen).std(0)

@@ -134,3 +134,60 @@ def test_a_sample_must_want_the_gradient_that_an_argument_wants() -> None:
             net(x).sum().backward()
         """
     )
+
+
+def test_a_fused_step_leaves_its_check_to_the_gpu_and_so_may_the_update() -> None:
+    program = """
+        import torch
+        from torch import nn
+
+
+        def build(net: nn.Module):
+            optimizer = torch.optim.{optimizer}
+            scaler = torch.amp.GradScaler("cuda")
+            x = torch.zeros(4, 4, device="cuda")
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                scaler.scale(net(x).sum()).backward()
+                scaler.step(optimizer)  # {mark}: CG808
+                scaler.update()  # {mark}: CG808
+            return graph, x
+        """
+    fused = "Adam(net.parameters(), fused=True, capturable=True)"
+    check_marked_rules(program.format(optimizer=fused, mark="ok"))
+    check_marked_rules(program.format(optimizer="SGD(net.parameters())", mark="expect"))
+
+
+def test_an_eager_result_that_an_object_keeps_holds_its_accumulators() -> None:
+    program = """
+        import torch
+        from torch import nn
+
+
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Linear(8, 1).cuda()
+                self.x = torch.zeros(4, 8, device="cuda")
+                self.last = None
+
+            def warm(self):
+                loss = self.net(self.x).square().mean()
+                loss.backward()
+                self.last = {kept}
+
+            def capture(self):
+                self.warm()
+                self.net.zero_grad(set_to_none=True)
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.net(self.x).square().mean().backward()  # {mark}: CG703
+
+            def fit(self, data):
+                self.capture()
+                for x in data:
+                    self.x.copy_(x)
+                    self.graph.replay()
+        """
+    check_marked_rules(program.format(kept="loss", mark="expect"))
+    check_marked_rules(program.format(kept="loss.item()", mark="ok"))
+    check_marked_rules(program.format(kept="loss.detach().clone()", mark="ok"))

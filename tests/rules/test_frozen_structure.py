@@ -143,3 +143,49 @@ def test_another_callable_in_the_place_of_the_captured_one() -> None:
 )
 def test_the_same_callable_or_one_that_belongs_to_the_graph(around: str, after: str, later: str) -> None:
     check_marked_rules(CALLED.format(around=around, after=after, later=later))
+
+
+BACKWARD = """
+import torch
+from torch import nn
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(8, 8).cuda()
+        self.x = torch.zeros(4, 8, device="cuda")
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self.net(self.x).sum().backward()
+        torch.cuda.current_stream().wait_stream(side)
+        self.net.zero_grad(set_to_none=True)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {captured}
+
+    def watch(self, hook):
+        {registered}  # {mark}: CG406
+
+    def step(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+"""
+FORWARD_ONLY = "self.y = self.net(self.x)"
+WITH_BACKWARD = "self.net(self.x).sum().backward()"
+
+
+@pytest.mark.parametrize(
+    ("registered", "captured", "mark"),
+    [
+        ("self.net.register_full_backward_hook(hook)", WITH_BACKWARD, "expect"),
+        ("self.net.register_full_backward_pre_hook(hook)", WITH_BACKWARD, "expect"),
+        ("self.net.weight.register_hook(hook)", WITH_BACKWARD, "expect"),
+        ("self.net.weight.register_post_accumulate_grad_hook(hook)", WITH_BACKWARD, "expect"),
+        ("self.net.register_full_backward_hook(hook)", FORWARD_ONLY, "ok"),
+        ("self.net.weight.register_hook(hook)", FORWARD_ONLY, "ok"),
+        ("self.net.register_full_backward_hook(hook).remove()", WITH_BACKWARD, "ok"),
+        ("nn.Linear(8, 8).register_full_backward_hook(hook)", WITH_BACKWARD, "ok"),
+    ],
+)
+def test_hooks_of_a_captured_backward_pass(registered: str, captured: str, mark: str) -> None:
+    check_marked_rules(BACKWARD.format(registered=registered, captured=captured, mark=mark))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import attributes, calls
+from graphlint.analysis import attributes, calls, late_changes
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Operation
 from graphlint.analysis.frames import Frame, Place
@@ -96,6 +96,10 @@ def _keep_hook(call: Call, owner: Value | None, given: list[Value]) -> Value:
         call.m.backward_hooks.append((hook, owner, given, handle))
         if isinstance(owner, Obj) and not call.name.endswith("pre_hook"):
             hooks.keep(call.m, owner, hooks.BACKWARD, hook, handle)
+        if isinstance(owner, Obj):
+            late_changes.note(call.m, late_changes.BACKWARD_HOOK, call.place, [owner.serial], handle)
+        elif isinstance(owner, Tensor):
+            late_changes.note(call.m, late_changes.GRADIENT_HOOK, call.place, [owner.storage], handle)
     return handle
 
 
