@@ -225,6 +225,11 @@ def is_tensor_method(name: str) -> bool:
     return name in listed("tensor_methods")
 
 
+def in_place(name: str) -> bool:
+    """Whether a method of this name works in place, as PyTorch names them: `mul_`, not `__add__`."""
+    return name.endswith("_") and not name.endswith("__")
+
+
 def devices() -> Collection[str]:
     """The device types that look like `cuda`."""
     return listed("devices")
@@ -268,10 +273,10 @@ def lookup(name: str) -> Operation | None:
         if f"torch.{last}" in table:
             found = lookup(f"torch.{last}")
             return found and replace(found, name=name)
-        if _in_place(last):
+        if in_place(last):
             base = lookup(f"Tensor.{last[:-1]}")
             return base and replace(base, name=name, result="inplace", with_dim="", reduces="", dtype="same")
-    if owner in ("torch", "torch.nn.functional") and _in_place(last):
+    if owner in ("torch", "torch.nn.functional") and in_place(last):
         base = lookup(f"{owner}.{last[:-1]}")
         return base and replace(base, name=name, result="inplace", with_dim="", reduces="", dtype="same")
     if owner == "math":
@@ -284,7 +289,7 @@ def lookup(name: str) -> Operation | None:
 def method(name: str, of: str = "Tensor") -> Operation:
     """The method of this name of a class of arrays; one without an entry makes a new one, or is in place."""
     found = lookup(f"{of}.{name}")
-    return found or Operation(f"{of}.{name}", result="inplace" if _in_place(name) else "fresh")
+    return found or Operation(f"{of}.{name}", result="inplace" if in_place(name) else "fresh")
 
 
 def attribute(name: str) -> Operation | None:
@@ -306,7 +311,7 @@ def function(dotted: str) -> Operation | None:
         return Operation(dotted) if owner in library.namespaces and last[:1].islower() else None
     spaces = listed("tensor_namespaces")  # where a name without an entry still is an operation on tensors
     if owner in spaces and last[:1].islower() and dotted not in spaces:
-        return Operation(dotted, result="inplace" if _in_place(last) else "fresh")
+        return Operation(dotted, result="inplace" if in_place(last) else "fresh")
     return None
 
 
@@ -322,17 +327,13 @@ def _known(name: str) -> Operation:
     return found
 
 
-def _in_place(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
-
-
 def _operation(name: str, raw: Mapping[str, Any]) -> Operation:
     values = dict(raw)
     effects = tuple(_effect(e) for e in values.pop("effects", ()))
     for key in ("numbers", "evidence"):
         if key in values:
             values[key] = tuple(values[key])
-    if _in_place(name):
+    if in_place(name):
         values.setdefault("result", "inplace")
     return Operation(name, effects, **values)
 

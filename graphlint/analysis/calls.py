@@ -50,6 +50,7 @@ from graphlint.analysis.values import (
     join_all,
     tensors_in,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -202,25 +203,28 @@ MOVES = ("cuda", "to")
 def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place) -> Value:
     """A call that cannot be followed: counted; given tensors, it probably returns some."""
     reason = function.reason if isinstance(function, Unknown) else "not callable here"
+    name = getattr(getattr(place.node, "func", None), "attr", "")
     if not reason.startswith("argument"):
         lifetimes.note_escape(m, arguments.all())
     m.unresolved(place, reason or "the value is not known")
     streams.given_away(m, place, tuple(arguments.all()))
-    parallel.note_transfer(m, getattr(getattr(place.node, "func", None), "attr", ""))
+    parallel.note_transfer(m, name)
     _announce_unknown_reset(m, function, arguments, place)
-    handed.called(m, getattr(getattr(place.node, "func", None), "attr", ""), arguments.args, place)
+    handed.called(m, name, arguments.args, place)
     given = [t for value in arguments.all() for t in tensors_in(value, 2)]
     ignored.note_touched(m, *given)
     if m.captures:
         with streams.not_followed(m):
             tensor_ops.note_use(m, given, place)
+        if operations.in_place(name):
+            streams.on_work(m, place)
     m.emit(Called(place=place, what="opaque", target=function, arguments=arguments.all()))
     step = library.compiled.unknown_step(m, place)
     if step is not None:
         return step
     change = max((change_of(v) for v in arguments.all()), default=Change.CONFIG)
     if not given:
-        moved = getattr(getattr(place.node, "func", None), "attr", "") in MOVES
+        moved = name in MOVES
         typed = MOVED if moved else "numpy" if library.is_array_method(function) else ""
         made = Unknown("result of a call that could not be followed", change, typed)
         if moved:
