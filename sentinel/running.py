@@ -56,7 +56,7 @@ def run(launch: Launch) -> int:
     ending = Ending()
     try:
         table = allowing.load(telling.root)
-        with watching(launch.request) as watch:
+        with watching(launch.request) as watch, _with_children(watch, launch.request):
             ending = ended(launch.program)
         found = telling.tell(watch, table) if watch is not None else 0
     except (NoProgramError, ConfigError) as error:
@@ -80,10 +80,16 @@ def watching(request: Request) -> AbstractContextManager[Any]:
     return watch(request.mode or "watch", virtual=bool(request.virtual))
 
 
+def _with_children(watch: Watch | None, request: Request) -> AbstractContextManager[None]:
+    from graphlint.sentinel.children import followed
+
+    return nullcontext() if watch is None else followed(watch, bool(request.virtual))
+
+
 def ended(program: Program) -> Ending:
     """Run a program to its end, that of its threads included, and show what it dies of as Python does."""
     ending = Ending()
-    for stage in (program.execute, _wait_for_threads):
+    for stage in (program.execute, _wait_for_threads, _wait_for_children):
         try:
             stage()
         except SystemExit as end:
@@ -103,6 +109,14 @@ def ended(program: Program) -> Ending:
 def _wait_for_threads() -> None:
     """Wait as the interpreter does before it ends, which it will find done: executors need its own way."""
     threading._shutdown()  # type: ignore[attr-defined]
+
+
+def _wait_for_children() -> None:
+    """Wait as `multiprocessing` does when the interpreter ends, but before the report."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    for child in multiprocessing.active_children() if multiprocessing else ():
+        if not child.daemon:
+            child.join()
 
 
 def _code_of(end: SystemExit) -> int:

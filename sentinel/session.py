@@ -36,6 +36,10 @@ class Watch:
         """What is counted later is not this watch's."""
         self._counts = list(self._counts)
 
+    def count(self, graphs: int, replays: int) -> None:
+        """Count what another process has seen for it, after it has ended."""
+        self._counts = [self._counts[0] + graphs, self._counts[1] + replays]
+
     @property
     def graphs(self) -> int:
         """How many captures came to an end in it."""

@@ -20,7 +20,7 @@ _SKIPPED = tuple(
     for module in (torch, graphlint.sentinel)
     if module.__file__
 )
-_RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy"))  # they call tests
+_RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "multiprocessing"))
 _CALL_BACK = {"raises.py", "python_api.py", "recwarn.py"}  # of pytest's own, those that tests call
 _BETWEEN = {contextlib.__file__, runpy.__file__, threading.__file__}
 _DEEPEST = 24
