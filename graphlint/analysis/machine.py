@@ -141,6 +141,7 @@ class Machine:
         self.partial: set[Any] = (
             set()
         )  # numbers that eager code cuts memory by: they differ from call to call
+        self.handling = 0  # how many handlers of failed captures are being run
         self.counted = 0  # how many counts of rounds have become unknown
         self.script = False
         self.open_defaults = False  # whether flags of the root's parameters may differ from their defaults

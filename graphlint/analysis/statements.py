@@ -386,11 +386,13 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
     conditions.push(m, test, Unknown("exception"), True, False, frame)
     if handler.name:
         m.heap.write(frame.env.fields, handler.name, Unknown("exception"))
+    m.handling += bool(captured)
     try:
         execute(m, handler.body, frame)
         if captured and not _leaves_program(handler):
             m.emit(CaptureGuarded(place=frame.place(test), guarded=captured))
     finally:
+        m.handling -= bool(captured)
         del frame.conditions[mark:]
 
 

@@ -193,7 +193,11 @@ def wrote_tensor(
         timeline.wrote(m, owner, value, place, waits=waits)
         carried.note_refilled(m, owner)
         ignored.note_touched(m, value)
-    data = Advance(m.step, tuple(each.call for each in m.frames if each.call)) if accumulates else None
+    data = (
+        Advance(m.step, tuple(each.call for each in m.frames if each.call))
+        if accumulates and not m.handling
+        else None
+    )
     m.emit(Called(place=place, what="tensor-write", target=owner, arguments=(value,), data=data))
 
 

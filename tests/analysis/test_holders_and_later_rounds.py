@@ -237,3 +237,37 @@ def test_a_thread_that_reads_weights_while_another_captures(read: str, mark: str
                 print(y.sum().item())
         """
     )
+
+
+def test_what_a_handler_of_a_failed_capture_does_is_no_warm_up() -> None:
+    check_marked_rules(
+        """
+        import torch
+
+        class Runner:
+            def __init__(self, net: torch.nn.Module):
+                self.net, self.graph = net, None
+                self.x = torch.zeros(8, device="cuda")
+                self.total = torch.zeros(8, device="cuda")
+
+            def body(self):
+                self.total.add_(self.net(self.x))  # ok: CG704
+
+            def record(self):
+                graph = torch.cuda.CUDAGraph()
+                try:
+                    with torch.cuda.graph(graph):
+                        self.body()
+                except RuntimeError:
+                    self.body()
+                    return None
+                return graph
+
+            def run(self):
+                if self.graph is None:
+                    self.graph = self.record()
+                if self.graph is not None:
+                    self.graph.replay()
+                return self.total.clone()
+        """
+    )
