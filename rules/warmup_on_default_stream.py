@@ -58,4 +58,5 @@ def _held(capture: Capture) -> Iterator[Storage]:
                 yield from (tensor.storage for tensor in tensors_in(value, 1))
             if isinstance(value, Obj):
                 kept = (field for field in value.fields.values() if isinstance(field, (Tensor, Sequence_)))
-                yield from (tensor.storage for field in kept for tensor in tensors_in(field, 1))
+                held = (tensor for field in kept for tensor in tensors_in(field, 1))
+                yield from (tensor.storage for tensor in held if tensor.trained)

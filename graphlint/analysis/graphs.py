@@ -32,6 +32,7 @@ from graphlint.analysis.values import (
     join_all,
 )
 from graphlint.finding import Hop
+from graphlint.rules import operations
 
 
 @dataclass(slots=True)
@@ -107,19 +108,6 @@ class Unresolved:
     reason: str
 
 
-# The kinds of captures whose beginning is in the program.
-BEGUN_BY_PROGRAM = frozenset(
-    {
-        "torch.cuda.graph",
-        "capture_begin",
-        "begin_capture",
-        "make_graphed_callables",
-        "warp.ScopedCapture",
-        "warp.capture_begin",
-    }
-)
-
-
 @dataclass(slots=True)
 class Capture:
     """One capture region being recorded, and afterwards the record of it."""
@@ -175,7 +163,7 @@ class Capture:
     @property
     def by_program(self) -> bool:
         """Whether the program begins this capture itself, not a compiler or a declaration."""
-        return not self.compiled and self.kind in BEGUN_BY_PROGRAM
+        return not self.compiled and self.kind in operations.listed("captures_of_programs")
 
     @property
     def memory(self) -> Value | None:

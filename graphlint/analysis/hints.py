@@ -147,7 +147,7 @@ def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value
         return Unknown("numpy array", change, "numpy")
     if dotted == "torch.device":
         return Obj("torch.device", place)
-    if dotted in ("torch.cuda.Stream", "torch.cuda.CUDAGraph", "torch.cuda.Event", "torch.Generator"):
+    if dotted in operations.listed("device_objects"):
         return Obj(dotted, place)
     if dotted.startswith("builtins."):
         name = dotted.rpartition(".")[2]

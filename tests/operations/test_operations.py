@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -262,3 +264,37 @@ def test_waiting_needs_no_tensor() -> None:
 def test_random_and_warm_up() -> None:
     assert operations.method("normal_").random and operations.method("bernoulli").random
     assert operations.method("matmul").warmup and not operations.method("add").warmup
+
+
+LIBRARIES = ("torch.", "Tensor.", "cupy.", "warp.", "cuda.", "triton.", "numpy.", "flashinfer.", "apex.")
+FREE_OF_LISTS = sorted([*(ROOT / "rules").glob("*.py"), *(ROOT / "graphlint" / "analysis").glob("*.py")])
+
+
+def _lists_of_names(tree: ast.AST) -> Iterator[ast.expr]:
+    """Tuples, lists, sets and dicts of three or more names of libraries."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set, ast.Dict)):
+            parts = (
+                node.values if isinstance(node, ast.Dict) else node.elts
+            )  # the keys may be those of models
+            texts = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+            if sum(text.startswith(LIBRARIES) for text in texts) > 2:
+                yield node
+
+
+def test_names_of_libraries_are_listed_in_the_tables() -> None:
+    """Models and rules name what they are about; which names are of a kind is data, in `rules/tables`."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FREE_OF_LISTS}
+    found = [f"{path.name}:{node.lineno}" for path, tree in trees.items() for node in _lists_of_names(tree)]
+    assert not found
+
+
+def test_every_list_of_the_tables_is_asked_for() -> None:
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("rules", "graphlint/analysis")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    )
+    lists = json.loads((ROOT / "rules" / "tables" / "operations.json").read_text(encoding="utf-8"))
+    unused = [key for part in ("lists", "maps") for key in lists[part] if f'"{key}"' not in code]
+    assert not [key for key in unused if not key.startswith("without_")]

@@ -190,4 +190,5 @@ def test_an_eager_result_that_an_object_keeps_holds_its_accumulators() -> None:
         """
     check_marked_rules(program.format(kept="loss", mark="expect"))
     check_marked_rules(program.format(kept="loss.item()", mark="ok"))
+    check_marked_rules(program.format(kept="loss.detach()", mark="ok"))
     check_marked_rules(program.format(kept="loss.detach().clone()", mark="ok"))
