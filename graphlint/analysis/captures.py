@@ -117,6 +117,7 @@ def start(
     if told:
         m.emit(CaptureStarted(place=place, capture=capture))
     m.captures.append(capture)
+    m.has_graphs = True
     m.budget.captured = m.steps
     m.streams.append(capture.stream)
     return capture

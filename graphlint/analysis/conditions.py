@@ -384,6 +384,7 @@ def _reads_training(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "training"
 
 
+@per_node
 def _chooses_mode(node: ast.AST) -> bool:
     """Whether a test is of a mode of the program, by its text; a place that is no expression counts."""
     text = ast.unparse(node) if isinstance(node, ast.expr) else ""
@@ -391,12 +392,10 @@ def _chooses_mode(node: ast.AST) -> bool:
 
 
 def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[str, Value]]:
+    value = quiet(m, node, frame)
+    if not isinstance(value, Union) or not callable(keep):
+        return []
     text = _path_text(node)
-    if not text or not callable(keep):
-        return []
-    value = frame.env.fields.get(text) if isinstance(node, ast.Name) else quiet(m, node, frame)
-    if not isinstance(value, Union):
-        return []
     left = [part for part in value.values if keep(part)]
     return [(text, join_all(left))] if left and len(left) < len(value.values) else []
 

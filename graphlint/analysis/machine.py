@@ -88,6 +88,7 @@ class Machine:
         self.frames: list[Frame] = []
         self.captures: list[Capture] = []
         self.finished: list[Capture] = []
+        self.has_graphs = False  # whether anything has been captured or compiled so far
         self.contexts: list[Obj] = []
         self.open_exits: list[Callable[[], None]] = []
         self.suspending = 0
@@ -363,6 +364,8 @@ class Machine:
 
         Containers are followed to `depth`: one may hold itself.
         """
+        if not self.has_graphs:
+            return value
         if isinstance(value, Tensor):
             return value if value.storage.graph is None else outputs.stamped(self, value, place)
         if not depth:

@@ -47,6 +47,8 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
     while env is not None:
         if name in env.fields:
             value: Value = env.fields[name]
+            if not m.has_graphs:
+                return value
             if m.captures:
                 m.note_read(env.fields, name, value, frame.place(node), None, name)
                 if env is not frame.env or _is_local_of_region(m, value):

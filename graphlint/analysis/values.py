@@ -487,6 +487,8 @@ def join(left: Value, right: Value) -> Value:
     """The value that is either `left` or `right`; too many alternatives become unknown."""
     if left is right:
         return left
+    if type(left) not in _SEVERAL and type(right) not in _SEVERAL:
+        return left if same(left, right) else Union((left, right))
     kept: list[Value] = []
     for value in (*_unfolded(left), *_unfolded(right)):
         for other in kept:
@@ -499,6 +501,9 @@ def join(left: Value, right: Value) -> Value:
     if len(kept) > MAX_ALTERNATIVES:
         return _too_many(kept)
     return Union(tuple(kept))
+
+
+_SEVERAL = frozenset({Union, Unknown})
 
 
 def _unfolded(value: Value) -> tuple[Value, ...]:

@@ -169,6 +169,7 @@ def _output_like(call: Call, graph: Obj, value: Value, depth: int = 3) -> Value:
 def output(m: Machine, graph: Obj, place: Place, like: Tensor | None = None) -> Tensor:
     made = m.tensor("cuda", place, like.kind if like else None, like.ndim if like else None)
     made.storage.graph = graph
+    m.has_graphs = True
     made.stamp, made.taken = graph.fields["stamp"], place
     return made
 
