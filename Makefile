@@ -17,9 +17,9 @@ test: .venv-test/ready
 INSTALL_AS_USERS_DO = .venv-bench/bin/python -m pip install --quiet --no-deps --force-reinstall .
 
 # TREES is a folder of unpacked trees: vllm, megatron-core, flashinfer-python, ... (docs/performance.md).
-bench: .venv-bench/ready
+bench: .venv-bench/ready .venv-torchfix/ready
 	$(INSTALL_AS_USERS_DO)
-	.venv-bench/bin/python benchmarks/speed.py $(TREES)
+	.venv-bench/bin/python benchmarks/speed.py $(TREES) .venv-torchfix/bin/torchfix
 
 growth: .venv-bench/ready
 	$(INSTALL_AS_USERS_DO)
@@ -38,8 +38,13 @@ growth: .venv-bench/ready
 
 .venv-bench/ready: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet . ruff torchfix
+	.venv-bench/bin/python -m pip install --quiet . ruff
+	touch $@
+
+.venv-torchfix/ready:
+	$(PYTHON) -m venv .venv-torchfix
+	.venv-torchfix/bin/python -m pip install --quiet torchfix
 	touch $@
 
 clean:
-	rm -rf .venv-demo .venv-test .venv-bench
+	rm -rf .venv-demo .venv-test .venv-bench .venv-torchfix

@@ -1,9 +1,9 @@
 """The table of docs/performance.md: graphlint on real trees against ruff and TorchFix, in one run.
 
-    python benchmarks/speed.py FOLDER [--without-torchfix]
+    python benchmarks/speed.py FOLDER [TORCHFIX]
 
-FOLDER holds unpacked trees, each under the name of its distribution. ruff, TorchFix and graphlint are those
-beside the interpreter that runs this; `make bench` sets that up.
+FOLDER holds unpacked trees, each under the name of its distribution. ruff and graphlint are those beside the
+interpreter that runs this, TORCHFIX is the command of an environment of its own; `make bench` sets that up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ BESIDE = Path(sys.executable).parent
 GRAPHLINT = str(BESIDE / "graphlint")
 CHECK = [GRAPHLINT, "check", "--isolated", "--exit-zero", "."]
 RUFF = [str(BESIDE / "ruff"), "check", "--no-cache", "--isolated", "--quiet", "--exit-zero", "."]
-TORCHFIX = [str(BESIDE / "torchfix"), "--select", "ALL", "."]
 # Seconds in which a changed file is too young to be known by its time of change (`graphlint/lastrun.py`).
 YOUNG = 3
 CHANGED = "\nCHANGED_BY_THE_BENCHMARK = True\n"
@@ -57,8 +56,9 @@ def _measure(name: str, copy: Path) -> None:
     for what, path in (("one leaf changed", leaf), ("most imported changed", popular)):
         path.write_text(path.read_text(encoding="utf-8") + CHANGED, encoding="utf-8")
         _row(name, f"{what} ({path.name})", cost_of(CHECK, copy), ruff)
-    if name == AGAINST_TORCHFIX and "--without-torchfix" not in sys.argv:
-        _row(name, "TorchFix", cost_of(TORCHFIX, copy), ruff)
+    if name == AGAINST_TORCHFIX and len(sys.argv) > 2:
+        torchfix = [str(Path(sys.argv[2]).absolute()), "--select", "ALL", "."]
+        _row(name, "TorchFix", cost_of(torchfix, copy), ruff)
 
 
 def _row(tree: str, what: str, cost: Cost, base: Cost) -> None:
