@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # What may be spent before anything is captured or replayed: what has not captured by then does not come to it
 # with twice as much.
 PATIENCE = 30_000
-# A root with fewer steps than that is a caller, of what is run with more: at half of them, whatever took them,
-# it is given up in the same way. Callers that come to a capture do so by less.
+# A root with fewer steps than that is a caller of what is run with more: at half of them, whatever took
+# them, it is given up in the same way. Callers that come to a capture do so by less.
 CALLERS_WAIT = 2
 # The part of a root's steps that making one given object may take.
 SHARE = 6

@@ -42,6 +42,12 @@ def calls(data: bytes, name: str) -> bool:
     return re.search(rb"(?<!def )(?<!class )\b%b\(" % word, data) is not None
 
 
+def quotes(data: bytes, name: str) -> bool:
+    """Whether a text starts with a name, perhaps behind `namespace::`, or a function is called so."""
+    word = re.escape(name.encode("utf-8", "surrogatepass"))
+    return re.search(rb"[\"'](?:\s|\\\n)*(?:\w+::)?%b\b|\bdef[ \t]+%b\b" % (word, word), data) is not None
+
+
 def imports_package(data: bytes, package: str) -> bool:
     """Whether a text imports a package, wherever it stands."""
     name = package.encode("utf-8", "surrogatepass")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphlint.facts import inventory
 from graphlint.facts.cache import FactsCache
-from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_package
+from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_package, quotes
 from graphlint.facts.modules import ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.scan import NOTHING, FileScan
@@ -221,6 +221,15 @@ class Project:
     def mentioning(self, *names: str) -> Iterator[ModuleFile]:
         """The modules of all files that hold any of the names as a whole word, each parsed in its turn."""
         return (module for path in self._mention_paths(names) if (module := self._load(path)))
+
+    def quoting(self, name: str) -> Iterator[ModuleFile]:
+        """The modules with a text that starts with the name, or a function of that name; each in its turn."""
+        for path in self._searched("mentions", name):
+            self._trace.files.add(path)
+            is_quoted = quotes(self._mentions.content(self._position[path]), name)
+            module = self._load(path) if is_quoted else None
+            if module is not None:
+                yield module
 
     def deriving(self, name: str) -> Iterator[ModuleFile]:
         """The modules with a class whose bases name this class, each parsed when its turn comes."""

@@ -46,6 +46,11 @@ def test_files_are_found_by_what_they_define_write_and_mention(project: MakeProj
     assert shown(made.mentioning("absent", "")) == []
 
 
+def test_files_that_quote_a_name_are_those_whose_texts_start_with_it(project: MakeProject) -> None:
+    texts = {"a.py": "op = 'ns::fill'", "b.py": "define('fill(Tensor x) -> ()')", "c.py": "'to fill'; fill()"}
+    assert shown(project({**texts, "d.py": "def fill(x): ..."}).quoting("fill")) == ["a.py", "b.py", "d.py"]
+
+
 def test_a_file_is_parsed_once(project: MakeProject) -> None:
     made = project(FILES)
     assert made.file(Path("a.py")) is made.marked()[0] is made.module("a")

@@ -185,7 +185,7 @@ def _body(m: Machine, parts: list[str]) -> Obj | None:
 def _run_registrations(m: Machine, namespace: str, name: str) -> None:
     """Run the top-level statements of the project that may register an operator."""
     with m.before_everything():
-        for module in islice(m.project.mentioning(name), _MOST_FILES):
+        for module in islice(m.project.quoting(name), _MOST_FILES):
             for statement in _registrations(module, namespace, name):
                 registration.run(m, module, statement)
 
