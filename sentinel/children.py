@@ -1,4 +1,4 @@
-"""Processes that a watched program makes with `multiprocessing` are watched, and hand over what they have seen.
+"""Processes that a watched program makes with `multiprocessing` are watched, and hand over what they see.
 
 A new Python gets the order to watch with the data by which `multiprocessing` prepares it, before it imports
 the program; a forked one is watched already. Either writes a file at each new finding, as it may be killed,

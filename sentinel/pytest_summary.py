@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,12 +66,15 @@ class Summary:
         if verbosity < 0 and not found:
             return
         yield _totals(payloads)
-        yield from self._unused(payloads)
+        yield from self._allowed(payloads, verbosity)
         yield from _unseen(payloads, verbosity)
 
-    def _unused(self, payloads: list[tuple[str, Payload]]) -> Iterator[str]:
-        used = {entry for _, payload in payloads for entry in payload["used"]}
+    def _allowed(self, payloads: list[tuple[str, Payload]], verbosity: int) -> Iterator[str]:
+        """The entries of the allow-list that were not needed, and with `-v` those that were."""
+        used = Counter(entry for _, payload in payloads for entry in payload["used"])
         table = allowing.load(self._config.rootpath)
+        if verbosity > 0:
+            yield from (f"allowed {count(times, 'time')}: {entry}" for entry, times in used.items())
         yield from reporting.unused(table, (entry for entry in table.allow if str(entry) in used))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -73,6 +74,11 @@ def test_the_linter_does_not_import_torch() -> None:
     files = [*ROOT.glob("graphlint/**/*.py"), *ROOT.glob("rules/**/*.py")]
     outside = [path for path in files if "sentinel" not in path.parts]
     assert [path for path in outside if imports_torch.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_pytest_finds_the_plugin() -> None:
+    (module,) = SETTINGS["project"]["entry-points"]["pytest11"].values()
+    assert hasattr(importlib.import_module(module), "pytest_addoption")
 
 
 def test_runtime_dependencies_are_the_four_of_the_linter() -> None:

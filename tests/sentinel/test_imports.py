@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.sentinel.plugin.conftest import PLUGIN
+
 # Loaded by the plugin at most: pytest itself needs them, or they are a few lines.
 OWN = {
     "graphlint",
@@ -41,7 +43,7 @@ def test_the_plugin_of_pytest_loads_next_to_nothing() -> None:
 
 def test_the_plugin_loads_nothing_more_in_a_run_that_does_not_ask_for_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import sys\ndef test(): print(*sys.modules)")
-    result = pytester.runpytest_subprocess("-p", "graphlint.sentinel.pytest_plugin", "-s")
+    result = pytester.runpytest_subprocess(*PLUGIN, "-s")
     result.assert_outcomes(passed=1)
     names = set(result.stdout.str().split())
     assert {name for name in names if name.split(".")[0] in ("graphlint", "torch", "libcst")} <= OWN

@@ -34,6 +34,9 @@ class Listening:
     def before(self, call: Call) -> None:
         self.seen.append(call)
 
+    def failed(self, call: Call) -> None:
+        self.results.append("failed")
+
     def after(self, call: Call, result: Any) -> None:
         self.results.append(result)
 
@@ -102,6 +105,15 @@ def test_who_judges_may_run_it_again_and_eagerly(judge: Listening) -> None:
     (call,) = judge.seen
     assert call.again() == call.eagerly() == (1, {})
     assert (len(runner.calls), len(eager.calls), len(judge.seen)) == (2, 1, 1)
+
+
+def test_who_judges_is_told_of_a_call_that_fails(judge: Listening) -> None:
+    def fail() -> None:
+        raise KeyError("the program's own")
+
+    with pytest.raises(KeyError):
+        wrap(fail)()
+    assert judge.results == ["failed"]
 
 
 def test_a_constant_number_of_real_rows_and_no_declaration_at_all(judge: Listening) -> None:

@@ -13,6 +13,7 @@ from graphlint.sentinel import session
 
 MODULE = "graphlint.sentinel.pytest_plugin"
 IS_INSTALLED = any(each.value == MODULE for each in entry_points(group="pytest11"))
+PLUGIN = () if IS_INSTALLED else ("-p", MODULE)
 Run = Callable[..., pytest.RunResult]
 
 
@@ -32,11 +33,10 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     if torch.version.cuda is not None:
         pytest.skip("the virtual device needs torch for the CPU")
     monkeypatch.delenv("GRAPHLINT_SENTINEL", raising=False)
-    plugin = () if IS_INSTALLED else ("-p", MODULE)
 
     def run_pytest(text: str, *arguments: str) -> pytest.RunResult:
         pytester.makepyfile(test_it=text)
-        result = pytester.runpytest_inprocess(*plugin, "-p", "no:cacheprovider", *arguments)
+        result = pytester.runpytest_inprocess(*PLUGIN, "-p", "no:cacheprovider", *arguments)
         assert not session.is_watching()
         return result
 

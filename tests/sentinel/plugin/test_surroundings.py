@@ -102,11 +102,12 @@ def test_the_project_may_allow_findings_and_hears_of_idle_entries(
     entry = "{{code = '{}', where = 'test_it.py:Engine.go_wrong', reason = 'on purpose'}}"
     entries = ", ".join(entry.format(code) for code in ("CG101", "CG201"))
     pytester.makepyprojecttoml(f"[tool.graphlint.sentinel]\nallow = [{entries}]\n")
-    result = run(TWO, *ASKED)
+    result = run(TWO, *ASKED, "-v")
     assert result.parseoutcomes() == {"passed": 2}
     result.stdout.fnmatch_lines(
         [
             "No findings; 1 allowed (2 watched tests*",
+            "allowed 1 time: CG101 in `test_it.py:Engine.go_wrong` (on purpose)",
             "allowed and not found in this run: CG201 in `test_it.py:Engine.go_wrong` (on purpose)",
         ]
     )
