@@ -71,6 +71,35 @@ _IN_FLOAT32 = [
     "gelu_",
 ]
 
+# The same within torch's own composite functions, by the names of ATen; without softmax, which attention
+# computes in lower precision.
+INNER = frozenset(
+    """
+    acos asin cosh erfinv exp expm1 log log10 log1p log2 pow reciprocal rsqrt sinh tan softplus
+    prod cumprod cumsum sum linalg_vector_norm norm dist _cdist_forward _pdist_forward renorm logsumexp
+    native_layer_norm native_group_norm
+    nll_loss_forward nll_loss2d_forward huber_loss mse_loss smooth_l1_loss soft_margin_loss
+    multi_margin_loss multilabel_margin_loss_forward binary_cross_entropy_with_logits
+    upsample_nearest1d upsample_nearest2d upsample_nearest3d
+    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+    upsample_linear1d upsample_bilinear2d _upsample_bilinear2d_aa upsample_trilinear3d
+    upsample_bicubic2d _upsample_bicubic2d_aa
+    """.split()  # noqa: SIM905
+)
+_RECURRENT = frozenset(
+    getattr(torch, name)
+    for name in [
+        "lstm",
+        "gru",
+        "rnn_tanh",
+        "rnn_relu",
+        "lstm_cell",
+        "gru_cell",
+        "rnn_tanh_cell",
+        "rnn_relu_cell",
+    ]
+)
+
 _LOW = (torch.float16, torch.bfloat16)
 
 
@@ -113,11 +142,31 @@ def enabled() -> bool:
     return bool(torch.is_autocast_enabled("cuda"))
 
 
+def lowers(function: Any) -> bool:
+    """Whether the device runs the function in lower precision, and the CPU's list does not have it."""
+    return function in _RECURRENT
+
+
+def in_low(args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments with the device's numbers in the type of autocast."""
+    low = torch.get_autocast_dtype("cuda")
+
+    def narrow(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(low) if tensor.is_floating_point() and is_virtual(tensor) else tensor
+
+    return map_tensors(narrow, args), map_tensors(narrow, kwargs)
+
+
 def in_float32(args: Any, kwargs: Any) -> tuple[Any, Any]:
     """The arguments with the device's tensors of low precision widened."""
     if not any(tensor.dtype in _LOW and is_virtual(tensor) for tensor in flat_tensors([args, kwargs])):
         return args, kwargs
     return map_tensors(_widen, args), map_tensors(_widen, kwargs)
+
+
+def is_low(tensor: torch.Tensor) -> bool:
+    """Whether it has a type of lower precision."""
+    return tensor.dtype in _LOW
 
 
 def _widen(tensor: torch.Tensor) -> torch.Tensor:

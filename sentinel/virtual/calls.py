@@ -54,11 +54,12 @@ _FLOAT32 = autocast.float32_functions()
 class Frame:
     """One call of the program into torch."""
 
-    __slots__ = ("args", "device", "has_device_tensor", "kwargs")
+    __slots__ = ("args", "autocast", "device", "has_device_tensor", "kwargs")
 
     def __init__(self, args: Any, kwargs: Any, device: str | None) -> None:
         self.args, self.kwargs, self.device = args, kwargs, device
         self.has_device_tensor: bool | None = None
+        self.autocast = autocast.enabled()  # below, in ATen, it is off for everything
 
     def involves_device(self) -> bool:
         if self.has_device_tensor is None:
@@ -78,6 +79,12 @@ def making_for_device(like: bool) -> bool:
     return not like and frame.involves_device()
 
 
+def casts() -> bool:
+    """Whether the call that is going on is under the device's autocast."""
+    frame: Frame | None = getattr(_local, "frame", None)
+    return frame is not None and frame.autocast
+
+
 def asked_for_host() -> bool:
     """Whether the program itself asked for the CPU in the call that is going on."""
     frame: Frame | None = getattr(_local, "frame", None)
@@ -93,6 +100,10 @@ class CallMode(TorchFunctionMode):
             if function in _FLOAT32:
                 with torch.autocast("cuda", enabled=False):
                     return self._answer(function, *autocast.in_float32(args, kwargs or {}))
+            if autocast.lowers(function):
+                args, kwargs = autocast.in_low(args, kwargs or {})
+                with torch.autocast("cuda", enabled=False):
+                    return self._answer(function, args, kwargs)
         return self._answer(function, args, kwargs)
 
     def _answer(self, function: Any, args: Any, kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.sentinel.virtual import calls, compiling, custom, errors, libraries, refusals
+from graphlint.sentinel.virtual import autocast, calls, compiling, custom, errors, libraries, refusals
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.operations import Traits, aten, traits
 from graphlint.sentinel.virtual.recording import assemble, predict, record, record_draw, refuse_if_missing
@@ -20,6 +20,7 @@ from graphlint.sentinel.virtual.transfers import copy_into, download, upload
 
 # They work element by element and yet take no number on the host.
 _TAKES_NO_HOST_NUMBERS = {
+    "addcdiv",
     "clamp",
     "clamp_max",
     "clamp_min",
@@ -118,6 +119,8 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
         return custom.run(known, function, args, kwargs)
     if known.view:
         return function(*args, **kwargs)
+    if known.name in autocast.INNER and not known.writes and calls.casts():
+        args, kwargs = map_tensors(_widen, args), map_tensors(_widen, kwargs)
     if known.metadata:
         return _change_metadata(known, function, args, kwargs)
     if known.name == "_pack_padded_sequence":
@@ -140,6 +143,13 @@ def run_on_device(known: Traits, function: Any, args: Any, kwargs: dict[str, Any
     if stream.capture is not None or stream.deferring:
         return record(known, function, args, kwargs)
     return _now(known, function, args, kwargs)
+
+
+def _widen(tensor: torch.Tensor) -> torch.Tensor:
+    if not (autocast.is_low(tensor) and is_virtual(tensor)):
+        return tensor
+    widened: torch.Tensor = run(aten._to_copy.default, (tensor,), {"dtype": torch.float32})
+    return widened
 
 
 def _now(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -281,6 +291,8 @@ def _random(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> 
     philox = philox_of(chosen) if chosen is not None else device().generator.philox
     if philox is None:
         raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
+    if stream.capture is None and device().captures and not known.writes:
+        map_tensors(place, predict(function, args, kwargs))  # memory is asked for before the numbers
     seeded = Seeded(function, kwargs, known.takes_generator)
     offset = philox.draw(stream.capture)
     if stream.capture is not None or stream.deferring:

@@ -129,6 +129,8 @@ class EventBase:
 
     def query(self) -> bool:
         """Whether everything before the mark is done."""
+        if not self._event.recorded:
+            return True
         self._refuse_captured()
         device().unsafe()
         stream = self._event.stream
@@ -136,20 +138,22 @@ class EventBase:
 
     def synchronize(self) -> None:
         """Wait for everything before the mark."""
+        if not self._event.recorded:
+            return
         self._refuse_captured()
         device().unsafe()
         self._event.finish()
 
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds between two marks, of the host's clock."""
-        self._refuse_captured()
-        end_event._refuse_captured()
-        device().unsafe()
         first, last = self._event, end_event._event
         if not (first.timing and last.timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (first.recorded and last.recorded):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
+        self._refuse_captured()
+        end_event._refuse_captured()
+        device().unsafe()
         if (first.stream and first.stream.busy) or (last.stream and last.stream.busy):
             raise RuntimeError("Both events must be completed before calculating elapsed time.")
         return max(last.time - first.time, 0.0) * 1e3

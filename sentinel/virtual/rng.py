@@ -103,12 +103,7 @@ class VirtualGenerator(_plain_generator, metaclass=_AnyGenerator):
         return self
 
     def seed(self) -> int:
-        if self.philox.capture is not None and self.philox.capture.open:
-            raise RuntimeError(
-                "Cannot call CUDAGeneratorImpl::seed during CUDA graph capture. If you need this call "
-                "to be captured, please file an issue. Current cudaStreamCaptureStatus: "
-                "cudaStreamCaptureStatusActive"
-            )
+        _not_capturing("seed")
         self.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
         return self.philox.seed
 
@@ -116,9 +111,11 @@ class VirtualGenerator(_plain_generator, metaclass=_AnyGenerator):
         return self.philox.seed
 
     def get_offset(self) -> int:
+        _not_capturing("get_offset")
         return self.philox.offset
 
     def set_offset(self, offset: int) -> VirtualGenerator:
+        _not_capturing("set_offset")
         self.philox.offset = int(offset)
         return self
 
@@ -141,9 +138,20 @@ class VirtualGenerator(_plain_generator, metaclass=_AnyGenerator):
         return self
 
     def clone_state(self) -> VirtualGenerator:
+        _not_capturing("clone_impl")
         copy = VirtualGenerator("cuda")
         copy.philox.seed, copy.philox.offset = self.philox.seed, self.philox.offset
         return copy
+
+
+def _not_capturing(what: str) -> None:
+    from graphlint.sentinel.virtual.device import device
+
+    if device().current.capture is not None:
+        raise RuntimeError(
+            f"Cannot call CUDAGeneratorImpl::{what} during CUDA graph capture. If you need this call to be "
+            "captured, please file an issue. Current cudaStreamCaptureStatus: cudaStreamCaptureStatusActive"
+        )
 
 
 def philox_of(generator: Any) -> Philox | None:

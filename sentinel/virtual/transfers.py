@@ -66,10 +66,11 @@ def _to_host(target: torch.Tensor, source: torch.Tensor, non_blocking: bool) -> 
 
 
 def _as_it_lies(host: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether the copy needs no other tensor on the host, which would not be pinned."""
-    if host.dtype != other.dtype or host.size() != other.size():
+    """Whether the copy needs no other tensor on the host, which would not be pinned. Types are changed on the
+    device."""
+    if host.size() != other.size():
         return False
-    return host.is_contiguous() or host.stride() == other.stride()
+    return host.is_contiguous() or (host.stride() == other.stride() and host.dtype == other.dtype)
 
 
 def issue(step: Step) -> None:
@@ -132,9 +133,14 @@ def _uploaded(tensor: torch.Tensor, non_blocking: bool) -> torch.Tensor:
             return place(tensor)
         if not is_pinned(tensor):
             device().pageable_copy()
-        placed = place(tensor)
+        placed = place(_dense(tensor))
         _to_device(placed, tensor.detach(), non_blocking)
         return placed
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    """The shape and strides of a copy, which has no gaps."""
+    return torch.empty_like(tensor, device="meta")
 
 
 def _downloaded(tensor: torch.Tensor, non_blocking: bool) -> torch.Tensor:
@@ -144,8 +150,8 @@ def _downloaded(tensor: torch.Tensor, non_blocking: bool) -> torch.Tensor:
             device().current.finish()
             return tensor.detach().clone()
         if non_blocking:
-            host = place(tensor, pinned=True)
+            host = place(_dense(tensor), pinned=True)
         else:
-            host = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype)
+            host = torch.empty_like(tensor)
         _to_host(host, tensor.detach(), non_blocking)
         return host
