@@ -7,6 +7,7 @@ from graphlint.sentinel.core.copies import MismatchedCopies
 from graphlint.sentinel.core.growth import CaptureOrder
 from graphlint.sentinel.core.hosts import HostTransfers
 from graphlint.sentinel.core.inputs import InputsInPlace
+from graphlint.sentinel.core.kept import KeptOutputs
 from graphlint.sentinel.core.machine import Check
 from graphlint.sentinel.core.order import ConcurrentReplays, UnorderedInputs, UnorderedOutputs
 from graphlint.sentinel.core.outputs import PoolOverwrites, StaleOutputs
@@ -17,6 +18,7 @@ CHECKS: tuple[type[Check], ...] = (
     UnorderedInputs,
     UnorderedOutputs,
     StaleOutputs,
+    KeptOutputs,
     PoolOverwrites,
     HostTransfers,
     MismatchedCopies,

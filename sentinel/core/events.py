@@ -182,6 +182,16 @@ class Synchronised:
 
 
 @dataclass(slots=True)
+class OutputHeld:
+    """When a graph is about to be replayed, so many tensors and references lead to an output of it. Not told
+    while the number stays what it is."""
+
+    graph: int
+    memory: int
+    holders: int
+
+
+@dataclass(slots=True)
 class Taken:
     """A new tensor lies on memory of a graph; `parent` is the tensor that it was made from, if that was
     seen."""
@@ -271,6 +281,7 @@ Event = (
     | EventRecorded
     | EventAwaited
     | Synchronised
+    | OutputHeld
     | Taken
     | Read
     | ReadAsOld

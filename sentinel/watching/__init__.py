@@ -22,6 +22,7 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     from graphlint.sentinel.virtual.device import active
     from graphlint.sentinel.watching import contexts, edges, graphs, virtual
     from graphlint.sentinel.watching.calls import Calls
+    from graphlint.sentinel.watching.census import Census
     from graphlint.sentinel.watching.driver import Nodes
     from graphlint.sentinel.watching.observer import Observer
     from graphlint.sentinel.watching.steps import Steps
@@ -35,5 +36,5 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     edges.install(patches, observer)
     contexts.install(patches, observer)
     observer.companions += [Calls(patches, observer), Shadows(observer), Twins(observer)]
-    observer.companions += [Canaries(observer), Padding(observer), Consumed(observer)]
+    observer.companions += [Census(observer), Canaries(observer), Padding(observer), Consumed(observer)]
     return observer

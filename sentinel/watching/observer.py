@@ -164,6 +164,13 @@ class Observer:
                 return list(record.captured.memories)
         return []
 
+    def outputs_of(self, number: int) -> list[tuple[Memory, list[weakref.ref[torch.Tensor]]]]:
+        """The memory that a graph made, each with the tensors on it when its capture ended."""
+        for record in self._records.values():
+            if record.number == number and record.captured is not None:
+                return record.captured.made
+        return []
+
     def report(self, finding: Finding) -> None:
         """Hand a finding to whoever watches."""
         self.accused.add(finding.graph)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import weakref
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -28,6 +29,9 @@ class Captured:
     ranges: list[tuple[int, int]] = field(default_factory=list)
     names: list[Named] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)  # of inputs and outputs
+    made: list[tuple[Memory, list[weakref.ref[torch.Tensor]]]] = field(
+        default_factory=list
+    )  # and the tensors there
     hosts: set[int] = field(default_factory=set)  # the numbers of those of the host
     unowned: int = 0  # places in memory whose tensors could not be found
 
@@ -54,6 +58,7 @@ class _Reader:
         self._slots: dict[int, Found] = defaultdict(list)  # by where the storage begins
         for tensor, slot in found:
             self._slots[base_of(tensor)].append((tensor, slot))
+        self._tensors: dict[int, set[weakref.ref[torch.Tensor]]] = defaultdict(set)  # on the pool's own
         self._living = self._scan()
         self._bases = sorted(self._living)
         self._captured = Captured()
@@ -65,6 +70,8 @@ class _Reader:
         named = (tensor for found in self._slots.values() for tensor, _ in found)
         for tensor in (*named, *every_tensor()):
             base = base_of(tensor)
+            if base and self._recording.pool_of(base) == self._pool:
+                self._tensors[base].add(weakref.ref(tensor))
             if base and base not in living and self._matters(base, tensor):
                 memory = self._memories.of(tensor)
                 if memory is not None:
@@ -140,6 +147,7 @@ class _Reader:
             if self._recording.pool_of(base) == self._pool and memory.number not in self._memories.outputs:
                 self._memories.outputs.add(memory.number)
                 self._captured.memories.append(memory)
+                self._captured.made.append((memory, list(self._tensors[base])))
                 self._captured.outputs.append(events.Output(memory.number, base, memory.size))
 
     def _matters(self, base: int, tensor: torch.Tensor) -> bool:

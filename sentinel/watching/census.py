@@ -1,0 +1,74 @@
+"""How many hold the outputs of a graph: counted at each replay, without looking at what the program does."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from graphlint.sentinel.core import events
+from graphlint.sentinel.watching.companions import Companion
+from graphlint.sentinel.watching.memories import Memory
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.watching.observer import Observer
+
+_MOST = 8  # outputs of a graph that are counted, so that a replay stays cheap
+
+
+class Census(Companion):
+    """Tells the machine how many tensors and references lead to each output."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._counted: dict[int, list[_Output]] = {}
+
+    def ended(self, graph: Any, number: int) -> None:
+        outputs = self._observer.outputs_of(number)
+        self._counted[number] = [_Output(memory, tensors) for memory, tensors in outputs[:_MOST]]
+        weakref.finalize(graph, self._counted.pop, number, None).atexit = False
+
+    def replaying(self, graph: Any, number: int) -> None:
+        for output in self._counted.get(number, ()):
+            holders = output.news()
+            if holders is not None:
+                self._observer.tell(events.OutputHeld(number, output.number, holders))
+
+    def finish(self) -> None:
+        """What is kept after the last replay counts as well."""
+        for number in list(self._counted):
+            self.replaying(None, number)
+
+
+class _Output:
+    """The memory of one output, and the tensors that lay on it when the capture ended."""
+
+    __slots__ = ("_last", "_moving", "_storage", "_tensors", "number")
+
+    def __init__(self, memory: Memory, tensors: Iterable[weakref.ref[torch.Tensor]]) -> None:
+        self.number = memory.number
+        self._storage = memory.reference
+        self._tensors = list(tensors)
+        self._last = 0
+        self._moving = False
+
+    def news(self) -> int | None:
+        """How many hold it, unless that is what it was at the last replays, or it is gone."""
+        holders = self._holders()
+        moved, self._last = holders != self._last, holders
+        moving, self._moving = self._moving, moved
+        return holders if holders and (moved or moving) else None
+
+    def _holders(self) -> int:
+        """Tensors on the memory, and references to those of the capture."""
+        storage = self._storage()
+        if storage is None:
+            return 0
+        count = int(torch._C._storage_Use_Count(storage._cdata))
+        for reference in self._tensors:
+            tensor = reference()
+            count += sys.getrefcount(tensor) if tensor is not None else 0
+        return count

@@ -1,0 +1,92 @@
+"""Programs that collect outputs without a copy, beside those that hold one or two, in mode "watch"."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from tests.sentinel.capturing import capture
+
+
+class Runner:
+    """Doubles what it is given and returns its static output itself."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.given = torch.ones(4, device="cuda")
+        self.graph, self.out = capture(lambda: self.given * 2)
+
+    def __call__(self, value: float) -> Any:
+        self.given.fill_(value)
+        self.graph.replay()
+        return self.out
+
+
+def found(watching: Any) -> list[tuple[str, str]]:
+    return [(finding.code, finding.check) for finding in watching.findings]
+
+
+def test_the_same_tensor_is_collected_again_and_again(watched: Any) -> None:
+    runner = Runner()
+    kept = [runner(float(value)) for value in range(5)]
+    assert found(watched) == [("CG201", "kept-outputs")]
+    (finding,) = watched.findings
+    assert (finding.level, finding.confidence) == ("warning", "likely")
+    assert finding.replayed[0].function.endswith("Runner.__call__")
+    assert len(kept) == 5
+
+
+def test_views_are_collected(watched: Any) -> None:
+    runner = Runner()
+    kept = {value: runner(float(value))[:2] for value in range(5)}
+    assert found(watched) == [("CG201", "kept-outputs")]
+    assert len(kept) == 5
+
+
+def test_what_is_kept_after_the_last_replay_counts() -> None:
+    """Three results are enough, also where the program ends with the third."""
+    import pytest
+
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import watch
+
+    kept = []
+    with watch(virtual=not torch.cuda.is_available()) as watching:
+        runner = Runner()
+        for value in range(3):
+            kept.append(runner(float(value)))
+    assert found(watching) == [("CG201", "kept-outputs")]
+    assert watching.findings[0].replayed[0].function.endswith("Runner.__call__")
+
+
+def test_copies_are_collected(watched: Any) -> None:
+    runner = Runner()
+    kept = [runner(float(value)).clone() for value in range(5)]
+    assert watched.findings == [] and len(kept) == 5
+
+
+def test_the_last_result_is_held_until_the_next(watched: Any) -> None:
+    runner = Runner()
+    for value in range(6):
+        result = runner(float(value))
+        assert result.tolist() == [2.0 * value] * 4
+    assert watched.findings == []
+
+
+def test_the_last_two_results_are_held(watched: Any) -> None:
+    runner = Runner()
+    last: deque[Any] = deque(maxlen=2)
+    for value in range(6):
+        last.append(runner(float(value)))
+    assert watched.findings == []
+
+
+def test_holders_that_come_once_in_a_while_are_no_row(watched: Any) -> None:
+    runner = Runner()
+    shown = []
+    for value in range(9):
+        result = runner(float(value))
+        if value % 3 == 0:
+            shown.append(result[0])
+    assert watched.findings == []
