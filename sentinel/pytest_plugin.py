@@ -73,13 +73,12 @@ def _mode(word: str) -> str:
     return word
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, Any, Any]:
+@pytest.hookimpl(hookwrapper=True)  # what old versions of pytest know: they load this file as well
+def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, None, None]:
     """Add the short name only where it is used and nobody else's: a name in two plugins ends a run."""
-    result = yield
+    yield
     if SHORT in args and SHORT in parser.parse_known_and_unknown_args([SHORT])[1]:
         parser.getgroup(NAME).addoption(SHORT, action="store_true", dest=f"{NAME}_virtual")
-    return result
 
 
 def pytest_configure(config: pytest.Config) -> None:

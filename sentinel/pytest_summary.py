@@ -88,8 +88,9 @@ def _of_test(nodeid: str, payload: Payload, verbosity: int) -> Iterator[str]:
 
 def _totals(payloads: list[tuple[str, Payload]]) -> str:
     each = [payload for _, payload in payloads]
-    modes = ", ".join(sorted({payload["mode"] for payload in each}))
-    tests = count(sum(1 for nodeid, _ in payloads if nodeid != OUTSIDE), "watched test")
+    told = [payload for nodeid, payload in payloads if nodeid != OUTSIDE]
+    modes = ", ".join(sorted({payload["mode"] for payload in told or each}))
+    tests = count(len(told), "watched test")
     found = sum(payload["found"] for payload in each)
     accepted = sum(payload["accepted"] for payload in each)
     # A watch around all tests counts theirs as well.

@@ -105,3 +105,19 @@ def test_hazards_outside_of_tests_fail_the_run(run: Run) -> None:
     assert (result.parseoutcomes(), result.ret) == ({"passed": 1}, pytest.ExitCode.TESTS_FAILED)
     result.stdout.fnmatch_lines(["in outside of tests:", "*CG101*", "1 finding (1 watched test*"])
     assert run(text, "--graph-sentinel", "--virtual", "--graph-sentinel-warn").ret == pytest.ExitCode.OK
+
+
+def test_a_closer_look_is_taken_once(run: Run) -> None:
+    text = (
+        f"{HELPERS}\ndef test():\n    engine = Engine()\n    engine.graph.replay()\n    kept = engine.y.view(2, 2)\n"
+        "    engine.graph.replay()\n    kept.sum()\n"
+    )
+    result = run(text, "--graph-sentinel=test", "--virtual")
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(
+        [
+            "*error: CG201 *",
+            "  seen at replay 2 of graph *",
+            "1 finding (1 watched test, mode test, 1 graph, 2 replays)",
+        ]
+    )
