@@ -17,7 +17,7 @@ from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.shadow.compare import snapshot
 from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
 from graphlint.sentinel.shadow.statements import NotRunnable
-from graphlint.sentinel.shadow.writes import Saved, logged_writes
+from graphlint.sentinel.shadow.writes import Saved, logged_writes, memory_of
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]])
     """
     walk = Walk(names, plan.module)
     undo, numbers = Undo(walk), RandomNumbers(walk.generators)
-    made = Made(names={_memory(tensor): path for path, tensor in reversed(walk.tensors.items())})
+    made = Made(names={memory_of(tensor): path for path, tensor in reversed(walk.tensors.items())})
     with ExitStack() as stack:
         log = stack.enter_context(logged_writes())
         stack.enter_context(_as_if_capturing())
@@ -107,10 +107,3 @@ def nothing(walk: Walk) -> list[Change]:
 def changed_since(memory: Memory, only: set[str]) -> Callable[[Walk], list[Change]]:
     """Set these places back to what they held."""
     return lambda walk: [change for change in memory.changes(walk) if change.path in only]
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (RuntimeError, NotImplementedError):
-        return 0

@@ -64,7 +64,8 @@ class Shadows(Companion):
         shadow = self._shadows.get(graph)
         if shadow is not None and error is None:
             with aside():
-                shadow.subject.ended(statement_frame(caller))
+                writes = self._observer.written.pop(id(graph), {})
+                shadow.subject.ended(statement_frame(caller), writes)
 
     def lost(self, graph: Any) -> None:
         self._shadows.pop(graph, None)

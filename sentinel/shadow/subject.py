@@ -18,6 +18,7 @@ from graphlint.sentinel.shadow.holding import Gone, Names, gone
 from graphlint.sentinel.shadow.rerun import Made, Plan, changed_since, run
 from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
 from graphlint.sentinel.shadow.source import RETURNED, Body, body_of
+from graphlint.sentinel.shadow.writes import Outside, Saved
 from graphlint.sentinel.watching.runs import locals_of
 
 
@@ -67,9 +68,11 @@ class Subject:
         site.memories.append(self._begin)
         self._outputs: dict[str, weakref.ref[torch.Tensor]] = {}
         self._hidden: set[str] = set()
+        self._writes: dict[int, Outside] = {}
 
-    def ended(self, frame: FrameType) -> None:
-        """The capture came to its end: remember which tensors hold what it made."""
+    def ended(self, frame: FrameType, writes: dict[int, Outside]) -> None:
+        """The capture came to its end: remember which tensors hold what it made, and what it `writes`."""
+        self._writes = writes
         names = locals_of(frame)
         walk = Walk(self._own_names(names), self._roots)
         changed = self._begin.changes(walk)
@@ -83,7 +86,13 @@ class Subject:
         names = self._current(frame)
         numbers = RandomNumbers([])
         back = changed_since(self._begin, self._selected())
-        return Eager(self, names, run(self._plan(), names, back), numbers, replay)
+        made = run(self._plan(), names, back)
+        for memory, outside in self._writes.items():
+            tensor = outside.tensor()
+            if tensor is not None and memory not in made.written:
+                saved = Saved(tensor)
+                made.written[memory] = (saved, saved.before)  # the body does not write it now
+        return Eager(self, names, made, numbers, replay)
 
     def changes(self, names: dict[str, Any]) -> list[Change]:
         """What of the host state is different from the beginning of the capture."""

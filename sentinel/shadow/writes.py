@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.device import active as virtual
+
+# Running statistics, which these operations write although their schemas do not say so.
+_UNSAID = {
+    "native_batch_norm": (3, 4),
+    "cudnn_batch_norm": (3, 4),
+    "miopen_batch_norm": (3, 4),
+    "_batch_norm_impl_index": (3, 4),
+    "batch_norm": (3, 4),
+    "instance_norm": (3, 4),
+    "batch_norm_update_stats": (1, 2),
+    "batch_norm_gather_stats": (3, 4),
+    "batch_norm_gather_stats_with_counts": (3, 4),
+}
 
 
 @contextmanager
@@ -68,13 +82,57 @@ def typed(data: torch.Tensor, saved: Saved) -> torch.Tensor:
         return data.view(kind) if data.numel() % kind.itemsize == 0 else data
 
 
+class Outside:
+    """Memory that was there before, and is not kept alive."""
+
+    __slots__ = ("kind", "reference")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.reference = weakref.ref(tensor.untyped_storage())
+        self.kind = tensor.dtype
+
+    def tensor(self) -> torch.Tensor | None:
+        """A tensor over all of it, while it lives."""
+        storage = self.reference()
+        if storage is None:
+            return None
+        return view_of(storage, self.kind, (storage.nbytes() // self.kind.itemsize,), (1,), 0)
+
+
+class Writes:
+    """Follows operations: which memory they take anew, and which they write that was there before."""
+
+    def __init__(self) -> None:
+        self.outside: dict[int, Outside] = {}
+        self._fresh: set[int] = set()
+
+    def before(self, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        """An operation is about to run."""
+        for tensor in written_by(function, args, kwargs):
+            self.note(tensor)
+
+    def note(self, tensor: torch.Tensor) -> bool:
+        """A tensor is about to be written; whether its memory is old and not known to be written yet."""
+        memory = memory_of(tensor)
+        if not memory or memory in self._fresh or memory in self.outside:
+            return False
+        self.outside[memory] = Outside(tensor)
+        return True
+
+    def after(self, args: Any, made: Any) -> None:
+        """It has run."""
+        new = {memory_of(tensor) for tensor in tensors_of(made)}
+        if new:
+            self._fresh |= new - {memory_of(tensor) for tensor in tensors_of(args)}
+
+
 class WriteLog(TorchDispatchMode):
     """Saves memory before an operation writes it, unless it was taken while the log was kept."""
 
     def __init__(self) -> None:
         super().__init__()
         self.saved: dict[int, Saved] = {}
-        self._fresh: set[int] = set()
+        self._writes = Writes()
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -86,19 +144,13 @@ class WriteLog(TorchDispatchMode):
             for tensor in written_by(function, args, kwargs):
                 self.save(tensor)
             made = function(*args, **kwargs)
-        self._fresh.update(
-            _memory(tensor) for tensor in _tensors(made) if _memory(tensor) not in self._old(args)
-        )
+            self._writes.after(args, made)
         return made
-
-    def _old(self, args: Any) -> set[int]:
-        return {_memory(tensor) for tensor in _tensors(args)}
 
     def save(self, tensor: torch.Tensor) -> None:
         """Remember what a tensor's memory holds, once."""
-        memory = _memory(tensor)
-        if memory and memory not in self._fresh and memory not in self.saved:
-            self.saved[memory] = Saved(tensor)
+        if self._writes.note(tensor):
+            self.saved[memory_of(tensor)] = Saved(tensor)
 
     def put_back(self) -> dict[int, torch.Tensor]:
         """Undo every write; returns what had been written, by storage."""
@@ -121,7 +173,7 @@ def logged_writes() -> Iterator[WriteLog]:
 
 def _saving(run: Any, log: WriteLog) -> Any:
     def saved_run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for tensor in _tensors([*args, *kwargs.values()]):
+        for tensor in tensors_of([*args, *kwargs.values()]):
             log.save(tensor)
         return run(self, *args, **kwargs)
 
@@ -129,27 +181,32 @@ def _saving(run: Any, log: WriteLog) -> Any:
 
 
 def written_by(function: Any, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """The tensors among an operation's arguments that its schema says it writes."""
+    """The tensors among an operation's arguments that it writes."""
     schema = getattr(function, "_schema", None)
-    if schema is None or not schema.is_mutable:
+    if schema is None:
         return []
+    if not schema.is_mutable:
+        unsaid = _UNSAID.get(schema.name.rpartition("::")[2], ())
+        return [args[at] for at in unsaid if at < len(args) and isinstance(args[at], torch.Tensor)]
     found: list[torch.Tensor] = []
     for at, argument in enumerate(schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             given = args[at] if at < len(args) else kwargs.get(argument.name)
-            found += _tensors(given)
+            found += tensors_of(given)
     return found
 
 
-def _tensors(value: Any) -> list[torch.Tensor]:
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors in an operation's arguments or results."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in _tensors(item)]
+        return [tensor for item in value for tensor in tensors_of(item)]
     return []
 
 
-def _memory(tensor: torch.Tensor) -> int:
+def memory_of(tensor: torch.Tensor) -> int:
+    """What tells storages apart while they live; 0 where there is none."""
     try:
         return int(tensor.untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):

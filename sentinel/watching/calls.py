@@ -67,6 +67,7 @@ class Calls(Companion):
         found = self._of(graph)
         if found is not None and found.mode is not None:
             found.mode.__exit__(None, None, None)
+            self._observer.written[id(graph)] = found.mode.writes.outside
             found.mode = None
 
     def ended(self, graph: Any, number: int) -> None:
@@ -87,6 +88,7 @@ class Calls(Companion):
         self._statements.discard(id(graph))
         found = self._of(graph)
         if found is not None:
+            self._untold(found, error)
             self._close(found, error)
 
     # What the patched calls and the mode tell.
@@ -105,6 +107,19 @@ class Calls(Companion):
         stack = places.here()
         self._observer.tell(
             events.CallFailed(found.number, call, operation, what, text, lost, stack, formatting, other)
+        )
+
+    def _untold(self, found: _Open, error: BaseException | None) -> None:
+        """An error that left the body, of a call that no mode sees: its traceback knows the line."""
+        if error is None or is_aside() or not _of_capture(error) or any(_marks(error)):
+            return
+        call = next(self._serials)
+        setattr(error, _MARK, call)
+        stack, formatting = refused.traced(error)
+        what = refused.source_of(stack)
+        text = str(error).partition("\n")[0]
+        self._observer.tell(
+            events.CallFailed(found.number, call, "", what, text, found.lost, stack, formatting)
         )
 
     def escaped(self, what: str) -> None:

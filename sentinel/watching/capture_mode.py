@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from graphlint.sentinel.shadow.writes import Writes
+
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.calls import Calls
 
@@ -24,6 +26,7 @@ class CaptureMode(TorchDispatchMode):
     def __init__(self, calls: Calls) -> None:
         super().__init__()
         self._calls = calls
+        self.writes = Writes()
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -32,7 +35,9 @@ class CaptureMode(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:
             with torch._C.DisableTorchFunction():
+                self.writes.before(function, args, kwargs or {})
                 result = function(*args, **(kwargs or {}))
+                self.writes.after(args, result)
         except Exception as error:
             self._calls.failed(error, operation(function), spelled(operation(function)))
             raise

@@ -50,6 +50,7 @@ class Observer:
         self.reads: Reads | None = None  # in mode "test"
         self.listeners: list[Callable[[Captured], None]] = []  # are told of each graph
         self.companions: list[Companion] = []
+        self.written: dict[int, dict[int, Any]] = {}  # of a graph just captured
         self.accused: set[int] = set()  # graphs of which something was found
         self.counts = [0, 0]  # captures, replays
         self._lock = threading.RLock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import linecache
 import os
 import sys
 from types import FrameType
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 import graphlint.sentinel.virtual
+from graphlint.sentinel.findings import Place, Stack
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import capture as captures
 from graphlint.sentinel.virtual import device as devices
@@ -106,6 +108,24 @@ def is_formatting() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def traced(error: BaseException) -> tuple[Stack, bool]:
+    """Where in the program an error was raised, and whether a tensor was being printed."""
+    found, formatting, entry = [], False, error.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        formatting = formatting or code.co_filename.endswith("_tensor_str.py")
+        if places.is_program(code):
+            found.append(Place(code.co_filename, entry.tb_lineno, getattr(code, "co_qualname", code.co_name)))
+        entry = entry.tb_next
+    return tuple(reversed(found)), formatting
+
+
+def source_of(stack: Stack) -> str:
+    """The text of the innermost line."""
+    line = linecache.getline(stack[0].file, stack[0].line).strip() if stack else ""
+    return f"`{line[:60]}`" if line else "a call"
 
 
 def lost(stream: int) -> bool:

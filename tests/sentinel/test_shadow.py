@@ -259,6 +259,39 @@ def test_a_module_changes_its_mode(tested: Any) -> None:
     assert "`normal`" in found.message or "`layer.running_mean`" in found.message
 
 
+def test_running_statistics_move_once_for_each_replay(tested: Any) -> None:
+    import torch
+
+    layer, given = torch.nn.BatchNorm1d(4, momentum=1.0).cuda(), torch.randn(8, 4, device="cuda")
+    layer(given)
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.graph(graph):
+        layer(given)
+    layer.running_mean.zero_()
+    graph.replay()
+    mean = layer.running_mean.clone()
+    given.add_(1)
+    graph.replay()
+    assert torch.allclose(layer.running_mean, mean + 1, atol=1e-5)
+    assert layer.num_batches_tracked.item() == 3 and tested.findings == []
+
+
+def test_a_branch_that_is_not_taken_any_more(tested: Any) -> None:
+    import torch
+
+    total, graph, add = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph(), True
+    with torch.cuda.graph(graph):
+        if add:
+            total.add_(1)
+    graph.replay()
+    assert tested.findings == []
+    add = False
+    graph.replay()
+    assert total.tolist() == [2] * 4 and not add
+    (found,) = tested.findings
+    assert "`total`" in found.message and "`add` was True at the capture and is False now" in found.message
+
+
 def test_a_captured_body_may_ask_whether_it_is_captured(tested: Any) -> None:
     import torch
 
