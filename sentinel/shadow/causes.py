@@ -9,6 +9,7 @@ import torch
 
 from graphlint.sentinel.hoststate.memory import Change, Token
 
+_KINDS = ("value", "tensor", "object")  # the likeliest first
 _ALONE = 12  # candidates that are tried one by one
 
 Agree = Callable[[set[str]], bool]
@@ -40,7 +41,8 @@ def find(changes: list[Change], own: set[str], agree: Agree) -> list[Cause]:
     candidates = {change.path: change for change in changes if _can_go_back(change)}
     if not candidates or not agree(set(candidates)):
         return []
-    for path in sorted(candidates, key=lambda path: (candidates[path].before.kind, len(path)))[:_ALONE]:
+    likely = sorted(candidates, key=lambda path: (_KINDS.index(candidates[path].before.kind), len(path)))
+    for path in likely[:_ALONE]:
         if len(candidates) == 1 or agree({path}):
             return [_cause(candidates[path], path in own)]
     return [_cause(change, change.path in own) for change in list(candidates.values())[:3]]

@@ -73,12 +73,13 @@ class Eager:
         for what, tensor in made.outputs.items():
             if what in replayed and replayed[what].shape == tensor.shape:
                 yield f"`{what}`", replayed[what], tensor
-        for memory, (saved, written) in made.written.items():
-            if memory in replayed:
-                yield self._named(made, memory), typed(replayed[memory], saved), typed(written, saved)
+        for memory, (saved, _) in self._made.written.items():
+            written = made.written[memory][1] if memory in made.written else saved.before
+            yield self._named(memory), typed(replayed[memory], saved), typed(written, saved)
 
-    def _named(self, made: Made, memory: int) -> str:
-        return f"`{made.names[memory]}`" if memory in made.names else "memory that it writes"
+    def _named(self, memory: int) -> str:
+        names = self._made.names
+        return f"`{names[memory]}`" if memory in names else "memory that it writes"
 
     def _made_as(self, what: str, default: torch.Tensor) -> torch.Tensor:
         return next(
