@@ -18,7 +18,7 @@ import torch
 from graphlint.sentinel.core.events import Name, NameMoved, Now
 from graphlint.sentinel.watching.memories import Memory, address, base_of, every_tensor
 from graphlint.sentinel.watching.runs import MISSING, FrameRoot, stack_locals
-from graphlint.sentinel.watching.slots import Slot
+from graphlint.sentinel.watching.slots import Found, Slot
 
 _LASTING = ("attribute", "item", "parameter", "global")
 _BEST = ("parameter", "attribute", "item", "global", "gradient", "local", "argument")
@@ -29,7 +29,7 @@ _IN_TURN = 8  # of the others, how many
 class Named:
     """An input and every place that names it."""
 
-    def __init__(self, memory: Memory, slots: list[tuple[torch.Tensor, Slot]], first: int) -> None:
+    def __init__(self, memory: Memory, slots: Found, given: Found, first: int) -> None:
         self.memory = memory
         self.slots = [
             (Name(first + at, slot.text, slot.kind), slot, weakref.ref(tensor))
@@ -37,9 +37,7 @@ class Named:
         ]
         self._likeness = [(tensor.shape, tensor.dtype) for tensor, _ in slots]
         self._later = [
-            (Name(name.number, later.text, "argument"), later, likeness)
-            for (name, slot, _), likeness in zip(self.slots, self._likeness)
-            if (later := slot.later()) is not None
+            (Name(0, slot.text, "argument"), slot, (tensor.shape, tensor.dtype)) for tensor, slot in given
         ]
         self._judged: dict[tuple[object, ...], list[tuple[Name, Now, bool]]] = {}
 

@@ -15,9 +15,7 @@ from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording
 from graphlint.sentinel.watching.memories import Memories, Memory, base_of, every_tensor
 from graphlint.sentinel.watching.names import Named
-from graphlint.sentinel.watching.slots import Search, Slot
-
-Found = list[tuple[torch.Tensor, Slot]]
+from graphlint.sentinel.watching.slots import Found, Search, arguments
 
 
 @dataclass(slots=True)
@@ -44,20 +42,27 @@ class Captured:
 def read(recording: Recording, accesses: list[Access], pool: int, memories: Memories) -> Captured:
     """Ask the program for its names of what was recorded."""
     frames = places.frames()
-    found = Search().tensors(frames)
+    found, given = Search().tensors(frames), arguments(frames)
     del frames
     hosts = sorted(access.address for access in accesses if access.host)
-    return _Reader(recording, memories, pool, found, hosts).sort(accesses)
+    return _Reader(recording, memories, pool, (found, given), hosts).sort(accesses)
 
 
 class _Reader:
     def __init__(
-        self, recording: Recording, memories: Memories, pool: int, found: Found, hosts: list[int]
+        self,
+        recording: Recording,
+        memories: Memories,
+        pool: int,
+        names: tuple[Found, Found],
+        hosts: list[int],
     ) -> None:
         self._recording, self._memories, self._pool, self._hosts = recording, memories, pool, hosts
         self._slots: dict[int, Found] = defaultdict(list)  # by where the storage begins
-        for tensor, slot in found:
-            self._slots[base_of(tensor)].append((tensor, slot))
+        self._given: dict[int, Found] = defaultdict(list)
+        for into, found in zip((self._slots, self._given), names):
+            for tensor, slot in found:
+                into[base_of(tensor)].append((tensor, slot))
         self._tensors: dict[int, set[weakref.ref[torch.Tensor]]] = defaultdict(set)  # on the pool's own
         self._living = self._scan()
         self._bases = sorted(self._living)
@@ -121,7 +126,9 @@ class _Reader:
 
     def _input(self, accesses: list[Access], memory: Memory) -> None:
         first = next((access for access in accesses if access.reads), accesses[0])
-        named = Named(memory, self._slots.get(memory.base, []), self._next_name)
+        named = Named(
+            memory, self._slots.get(memory.base, []), self._given.get(memory.base, []), self._next_name
+        )
         self._next_name += len(named.slots)
         self._captured.names.append(named)
         self._captured.memories.append(memory)

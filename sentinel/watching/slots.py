@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import sys
 import weakref
 from collections import deque
@@ -28,6 +29,7 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, t
 
 Root = Callable[[], Any]
 Step = tuple[str, Any]
+Found = list[tuple[torch.Tensor, "Slot"]]
 
 
 class Slot:
@@ -38,14 +40,6 @@ class Slot:
     def __init__(self, text: str, kind: Kind, root: Root, steps: tuple[Step, ...]) -> None:
         self.text, self.kind, self.root, self.steps = text, kind, root, steps
         self.look: Callable[[], Any] = self._quick() or self._look  # what is there now; MISSING if nothing is
-
-    def later(self) -> Slot | None:
-        """The same way from an argument of a later call, if it begins at one and leads through plain data."""
-        if not isinstance(self.root, FrameRoot) or any(how != "item" for how, _ in self.steps):
-            return None
-        if not self.root.is_argument:
-            return None
-        return Slot(self.text, "argument", LaterCall(self.root), self.steps)
 
     def _quick(self) -> Callable[[], Any] | None:
         """A faster way for what most inputs are: an attribute, or a parameter of a module."""
@@ -234,3 +228,26 @@ def _attributes(value: Any) -> Iterator[tuple[Any, str, Kind, Step]]:
 
 def _joined(text: str, name: str, kind: Kind) -> str:
     return f"{text}[{name}]" if kind == "item" else f"{text}.{name}"
+
+
+def arguments(frames: list[FrameType]) -> Found:
+    """The tensors that the calls going on were given, as later calls of the same functions give others."""
+    found: Found = []
+    for frame in frames if frames else ():
+        for name, value in locals_of(frame).items() if has_locals(frame) else ():
+            root = FrameRoot(frame, name)
+            if root.is_argument:
+                _given(found, value, name, LaterCall(root), ())
+    return found
+
+
+def _given(found: Found, value: Any, text: str, root: Root, steps: tuple[Step, ...]) -> None:
+    if issubclass(type(value), torch.Tensor):
+        found.append((value, Slot(text, "argument", root, steps)))
+    elif type(value) in (dict, list, tuple) and len(steps) < _DEEPEST:
+        for child, name, kind, step in itertools.islice(_children(value), _MOST_GIVEN):
+            _given(found, child, _joined(text, name, kind), root, (*steps, step))
+
+
+_DEEPEST = 4
+_MOST_GIVEN = 64
