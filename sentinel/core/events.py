@@ -225,6 +225,15 @@ class ReadAsOld:
 
 
 @dataclass(slots=True)
+class ReadInstead:
+    """Eager code reads, under a name that an output had at capture, another tensor that was given the name
+    before the last replay."""
+
+    graph: int
+    name: str
+
+
+@dataclass(slots=True)
 class Written:
     """Eager code writes memory of a graph on a stream. `misfit` says what a copy did to make the source
     fit."""
@@ -285,6 +294,7 @@ Event = (
     | Taken
     | Read
     | ReadAsOld
+    | ReadInstead
     | Written
     | SentToHost
     | SentFromHost

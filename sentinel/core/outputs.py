@@ -14,7 +14,7 @@ class StaleOutputs(Check):
     """In mode "test": reads through a tensor that was taken before the last replay of its graph."""
 
     name = "stale-outputs"
-    subscribes = (events.Taken, events.Read, events.ReadAsOld)
+    subscribes = (events.Taken, events.Read, events.ReadAsOld, events.ReadInstead)
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -23,6 +23,9 @@ class StaleOutputs(Check):
     def on(self, event: events.Event) -> Iterator[Finding]:
         if isinstance(event, events.Taken):
             self._take(event)
+            return
+        if isinstance(event, events.ReadInstead):
+            yield from self._instead(event)
             return
         assert isinstance(event, (events.Read, events.ReadAsOld))
         graph = self.state.producers.get(event.memory)
@@ -50,6 +53,13 @@ class StaleOutputs(Check):
             times = event.repeated
             message = f"one output is read {times} times as if each were the result of another replay"
             yield self.finding("CG201", message, graph, confidence="likely")
+
+    def _instead(self, event: events.ReadInstead) -> Iterator[Finding]:
+        graph = self.state.graphs.get(event.graph)
+        if graph is not None:
+            now = f"`{event.name}` is bound to another tensor"
+            message = f"{now}, but replays fill the one that it named at capture"
+            yield self.finding("CG101", message, graph, confidence="likely")
 
     def _by_name(self, graph: Graph, event: events.ReadAsOld) -> Iterator[Finding]:
         if event.generation < graph.replays:

@@ -62,6 +62,13 @@ class Named:
             known = self._judged[key] = self._ask(values)
         return known
 
+    def displaced(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """The names that lead to another tensor of the kind now, and that tensor."""
+        for (name, slot, _), likeness in zip(self.slots, self._likeness):
+            value = slot.look()
+            if value is not MISSING and self._where(value, None, likeness) == "alike":
+                yield name.text, value
+
     def ignored(self) -> Iterator[tuple[Name, Now]]:
         """The arguments of a later call that lead to another tensor than those at capture did."""
         for name, later, likeness in self._later:

@@ -128,6 +128,9 @@ class Observer:
         with self._lock:
             self.counts[1] += 1
             self._drain()
+            if self.reads is not None and record.captured is not None:
+                replays = self.machine.state.graphs[record.number].replays
+                self.reads.replaying(record.number, replays, record.captured.kept)
             for event in record.names.moved(record.number, self._freed, self.reads is not None):
                 self.tell(event)
             self.tell(

@@ -17,6 +17,8 @@ from graphlint.sentinel.watching.memories import Memories, Memory, base_of, ever
 from graphlint.sentinel.watching.names import Named
 from graphlint.sentinel.watching.slots import Found, Search, arguments
 
+_LASTING = ("attribute", "item", "parameter", "global")
+
 
 @dataclass(slots=True)
 class Captured:
@@ -26,6 +28,7 @@ class Captured:
     outputs: list[events.Output] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
     names: list[Named] = field(default_factory=list)
+    kept: list[Named] = field(default_factory=list)  # where outputs are kept
     memories: list[Memory] = field(default_factory=list)  # of inputs and outputs
     made: list[tuple[Memory, list[weakref.ref[torch.Tensor]]]] = field(
         default_factory=list
@@ -75,9 +78,11 @@ class _Reader:
         named = (tensor for found in self._slots.values() for tensor, _ in found)
         for tensor in (*named, *every_tensor()):
             base = base_of(tensor)
-            if base and self._recording.pool_of(base) == self._pool:
+            if not base or not self._matters(base, tensor):
+                continue
+            if self._recording.pool_of(base) == self._pool:
                 self._tensors[base].add(weakref.ref(tensor))
-            if base and base not in living and self._matters(base, tensor):
+            if base not in living:
                 memory = self._memories.of(tensor)
                 if memory is not None:
                     living[memory.base] = memory
@@ -156,6 +161,13 @@ class _Reader:
                 self._captured.memories.append(memory)
                 self._captured.made.append((memory, list(self._tensors[base])))
                 self._captured.outputs.append(events.Output(memory.number, base, memory.size))
+                self._output_names(memory)
+
+    def _output_names(self, memory: Memory) -> None:
+        """Where the program keeps an output for longer than a call."""
+        lasting = [held for held in self._slots.get(memory.base, []) if held[1].kind in _LASTING]
+        if lasting:
+            self._captured.kept.append(Named(memory, lasting, [], 0))
 
     def _matters(self, base: int, tensor: torch.Tensor) -> bool:
         """Whether a tensor is the device's, or of the host and used by the graph."""

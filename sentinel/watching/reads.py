@@ -12,7 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.watching.companions import aside
+from graphlint.sentinel.watching.kept import KeptNames, line_reads
 from graphlint.sentinel.watching.memories import Memory, base_of
+from graphlint.sentinel.watching.names import Named
 from graphlint.sentinel.watching.observer import Observer, current_stream
 from graphlint.sentinel.watching.operators import Operator, operator
 from graphlint.sentinel.watching.reading import Captured
@@ -67,6 +69,8 @@ class Reads:
         self.hosts: dict[int, Memory] = {}  # memory of the host that a copy or a graph reads or writes
         self._aliases: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._next = itertools.count(1)
+        self._kept = KeptNames()
+        self._displaced: dict[int, tuple[weakref.ref[torch.Tensor], int, str]] = {}
         observer.listeners.append(self.captured)
 
     def captured(self, captured: Captured) -> None:
@@ -75,6 +79,16 @@ class Reads:
             if memory.number in captured.hosts:
                 self.hosts[memory.base] = memory
             self.bases[memory.base] = memory
+        for _, tensors in captured.made:
+            self._kept.add(tensors)
+
+    def replaying(self, graph: int, replays: int, kept: list[Named]) -> None:
+        """A graph is about to be replayed: what its outputs are called now."""
+        self._kept.replaying(replays + 1)
+        self._displaced = {key: held for key, held in self._displaced.items() if held[1] != graph}
+        for named in kept:
+            for text, tensor in named.displaced():
+                self._displaced[id(tensor)] = (weakref.ref(tensor), graph, text)
 
     # Operations.
 
@@ -92,6 +106,8 @@ class Reads:
 
     def _add(self, found: Touched, key: Any, tensor: torch.Tensor, times: int) -> None:
         memory = self.bases.get(base_of(tensor))
+        if self._displaced and id(tensor) in self._displaced:
+            self._read_instead(tensor)
         if memory is not None and memory.alive:
             found.append((key, tensor, memory, times))
 
@@ -125,7 +141,15 @@ class Reads:
             self.observer.tell(events.HostRead(memory.number, site))
         else:
             alias = self._alias(tensor)
+            old = None if alias else self._kept.read_through(tensor)
+            if old is not None:
+                self.observer.tell(events.ReadAsOld(memory.number, *old, site))
             self.observer.tell(events.Read(memory.number, alias, current_stream(), site, times))
+
+    def _read_instead(self, tensor: torch.Tensor) -> None:
+        known, graph, text = self._displaced[id(tensor)]
+        if known() is tensor and line_reads(text.rpartition(".")[2]):
+            self.observer.tell(events.ReadInstead(graph, text))
 
     def _write(self, memory: Memory, host: bool, misfit: str) -> None:
         site = self.observer.sites.here()

@@ -152,3 +152,86 @@ def test_raw_pointers_are_said_to_be_unseen(tested: Any) -> None:
     runner = Runner()
     runner.out.data_ptr()
     assert tested.unseen == ["reads through `data_ptr()` of an output are not seen"]
+
+
+class Whole(Runner):
+    """Returns the very tensor that the graph writes."""
+
+    def __call__(self, value: float) -> Any:
+        self.given.fill_(value)
+        self.graph.replay()
+        return self.out
+
+
+def test_one_tensor_is_named_as_two_results(tested: Any) -> None:
+    run = Whole()
+    first = run(1.0)
+    second = run(2.0)
+    (first - second).tolist()
+    (found,) = tested.findings
+    assert (found.code, found.confidence) == ("CG201", "likely")
+    assert "`first` is the result of replay 1" in found.message
+
+
+def test_one_name_is_given_to_each_result(tested: Any) -> None:
+    run = Whole()
+    out = run(1.0)
+    total = out.sum().item()
+    for value in (2.0, 3.0):
+        out = run(value)
+        total += out.sum().item()
+    assert total == 48.0 and tested.findings == []
+
+
+def test_a_result_is_copied_under_its_own_name(tested: Any) -> None:
+    run = Whole()
+    first = run(1.0)
+    first = first.clone()
+    second = run(2.0)
+    assert (second - first).tolist() == [2.0] * 4 and tested.findings == []
+
+
+class Module:
+    """Keeps an intermediate result under a name."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.given = torch.ones(4, device="cuda")
+        self.graph, self.out = capture(self.body)
+
+    def body(self) -> Any:
+        self.hidden = self.given * 2
+        return self.hidden + 1
+
+
+def test_the_name_of_a_result_is_given_to_another_tensor(tested: Any) -> None:
+    import torch
+
+    module = Module()
+    module.hidden = torch.zeros(4, device="cuda")
+    module.graph.replay()
+    module.hidden.clone()
+    (found,) = tested.findings
+    assert (
+        found.code == "CG101"
+        and "`self.hidden` is bound to another tensor, but replays fill" in found.message
+    )
+
+
+def test_eager_code_keeps_its_own_result_under_that_name(tested: Any) -> None:
+    module = Module()
+    eager = module.body()
+    module.graph.replay()
+    (eager + module.out).sum()
+    assert tested.findings == []
+
+
+def test_a_name_of_the_static_output_shows_the_last_result(tested: Any) -> None:
+    run = Whole()
+    run(1.0)
+    static = run.out
+    for value in (2.0, 3.0):
+        run(value)
+        static.sum().item()
+    assert tested.findings == []

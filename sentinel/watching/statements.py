@@ -1,0 +1,50 @@
+"""What the statement that a frame is at reads and assigns, from its bytecode."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import CodeType, FrameType
+
+_ENDS = ("POP_TOP", "RETURN", "JUMP", "POP_JUMP", "FOR_ITER", "YIELD", "RAISE", "LOAD_FAST_AND_CLEAR")
+
+
+@functools.lru_cache(maxsize=512)
+def _instructions(code: CodeType) -> list[dis.Instruction]:
+    return list(dis.get_instructions(code))
+
+
+@functools.lru_cache(maxsize=512)
+def _lines(code: CodeType) -> dict[int, frozenset[str]]:
+    names: dict[int, set[str]] = {}
+    line = 0
+    for instruction in _instructions(code):
+        starts = getattr(instruction, "line_number", None) or instruction.starts_line
+        line = starts if isinstance(starts, int) and not isinstance(starts, bool) else line
+        if instruction.opname.startswith("LOAD_"):
+            into = names.setdefault(line, set())
+            loaded = instruction.argval
+            into.update(
+                name for name in (loaded if isinstance(loaded, tuple) else (loaded,)) if type(name) is str
+            )
+    return {line: frozenset(found) for line, found in names.items()}
+
+
+def names_read(frame: FrameType) -> frozenset[str]:
+    """The names and attributes that the line reads which a frame is at."""
+    return _lines(frame.f_code).get(frame.f_lineno or 0, frozenset())
+
+
+def names_assigned(frame: FrameType) -> set[str]:
+    """The names that get the result of the call that a frame is waiting for, as far as they follow at
+    once."""
+    assigned: set[str] = set()
+    for instruction in _instructions(frame.f_code):
+        if instruction.offset <= frame.f_lasti:
+            continue
+        if instruction.opname.startswith("STORE_"):
+            target = instruction.argval
+            assigned.update(target if isinstance(target, tuple) else (target,))
+        elif assigned or instruction.opname.startswith(_ENDS):
+            break
+    return {name for name in assigned if type(name) is str}
