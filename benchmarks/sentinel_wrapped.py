@@ -60,7 +60,7 @@ def measured(make: Callable[[], Step], wait: bool) -> list[float]:
     from graphlint.sentinel import wrap
 
     figures = []
-    for mode, times in ((None, 200), ("canary", 200), ("watch", 20), ("test", 14)):
+    for mode, times in ((None, 200), ("canary", 200), ("watch", 4), ("test", 2)):
         step = make()
         with watched(mode):
             step.prepare()
@@ -70,7 +70,7 @@ def measured(make: Callable[[], Step], wait: bool) -> list[float]:
                 "watch": {"eager": runner.eagerly},
             }
             call = runner if mode in (None, "test") else wrap(runner, **declared[mode])
-            figures.append(least(call, times // 5 if mode == "test" else times, wait))
+            figures.append(least(call, times, wait))
     return figures
 
 

@@ -135,6 +135,10 @@ class WriteLog(TorchDispatchMode):
         self._writes = Writes()
 
     @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # to be kept out of it would cost every operation a call
+
+    @classmethod
     def ignore_compile_internals(cls) -> bool:
         return True
 

@@ -29,6 +29,10 @@ class CaptureMode(TorchDispatchMode):
         self.writes = Writes()
 
     @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # to be kept out of it would cost every operation a call
+
+    @classmethod
     def ignore_compile_internals(cls) -> bool:
         return True
 
