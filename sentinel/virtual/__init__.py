@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphlint.sentinel.virtual.context import virtual_cuda
+    from graphlint.sentinel.virtual.races import race
 
-__all__ = ["virtual_cuda"]
+__all__ = ["race", "virtual_cuda"]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,4 +23,8 @@ def __getattr__(name: str) -> Any:
         from graphlint.sentinel.virtual.context import virtual_cuda
 
         return virtual_cuda
+    if name == "race":
+        from graphlint.sentinel.virtual.races import race
+
+        return race
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from graphlint.sentinel.virtual import errors
-from graphlint.sentinel.virtual.streams import Event, Stream
+from graphlint.sentinel.virtual.streams import Event, Order, Stream
 from graphlint.sentinel.virtual.tape import Step
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Capture:
         """Append a step of one of the capture's streams."""
         if self.invalid:
             raise errors.cuda_error(errors.INVALIDATED)
+        stream.used = True
         clock = self.clocks[stream.number]
         clock[stream.number] += 1
         step.stream, step.position = stream.number, clock[stream.number]
@@ -89,30 +90,29 @@ class Capture:
             raise errors.cuda_error(errors.UNJOINED)
 
 
-def in_issue_order(tape: list[Step]) -> list[Step]:
-    """The recorded work as it was issued."""
-    return [step for step in tape if not isinstance(step, Join)]
+def ordered(tape: list[Step], origin: int, order: Order) -> list[Step]:
+    """The recorded work in one of the orders that its edges allow.
 
-
-def in_late_order(tape: list[Step], origin: int) -> list[Step]:
-    """The recorded work with every branch as late as its edges allow, the origin's stream first."""
+    As it was issued; late, the origin's stream first; or one stream at once and the others late.
+    """
+    if order in ("early", "lagging"):
+        return [step for step in tape if not isinstance(step, Join)]
     queues: dict[int, list[Step]] = {}
     for step in tape:
         queues.setdefault(step.stream, []).append(step)
-    ordered: list[Step] = []
+    done: list[Step] = []
+    for number in dict.fromkeys([order if isinstance(order, int) else origin, origin, *queues]):
+        _advance(queues, number, None, done)
+    return done
 
-    def advance(number: int, upto: int | None) -> None:
-        queue = queues.get(number, [])
-        while queue and (upto is None or queue[0].position <= upto):
-            step = queue.pop(0)
-            if isinstance(step, Join):
-                for other, position in step.clock.items():
-                    if other != number:
-                        advance(other, position)
-            else:
-                ordered.append(step)
 
-    advance(origin, None)
-    for number in list(queues):
-        advance(number, None)
-    return ordered
+def _advance(queues: dict[int, list[Step]], number: int, upto: int | None, done: list[Step]) -> None:
+    queue = queues.get(number, [])
+    while queue and (upto is None or queue[0].position <= upto):
+        step = queue.pop(0)
+        if isinstance(step, Join):
+            for other, position in step.clock.items():
+                if other != number:
+                    _advance(queues, other, position, done)
+        else:
+            done.append(step)

@@ -41,6 +41,8 @@ def virtual_cuda(
 
     In `order="early"` each stream does its work when it is issued; in `"lagging"` it stays one step behind;
     in `"late"` it does it when something waits for it. Work that no edge orders happens differently in each.
+    With the number of a stream (0 is the default stream) that one is early and the others are late; `race`
+    runs a program so for each of its streams.
     Freed memory is poisoned, so that reading it never gives the old values by luck as it may on a GPU;
     `poison=False` leaves it as it is. On a machine with a GPU it is refused unless asked for twice: by
     `beside_gpu=True` and by the environment variable GRAPHLINT_VIRTUAL_BESIDE_GPU=1. It may be nested; the

@@ -66,8 +66,12 @@ class Device:
             if event.external:
                 return
             raise stream.capture.fail(errors.ISOLATION)
-        if stream is not event.stream and stream.deferring:
+        if stream is event.stream:
+            return
+        if stream.deferring:
             stream.submit(Wait(event.stream, event.position))
+        else:
+            event.stream.advance(event.position)
 
     # Calls that wait for the device.
 

@@ -153,7 +153,8 @@ def _widen(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _now(known: Traits, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    device().current.issued += 1
+    stream = device().current
+    stream.issued, stream.used = stream.issued + 1, True
     try:
         returned = function(*args, **kwargs)
     except NotImplementedError as error:

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from graphlint.sentinel.virtual import errors
-from graphlint.sentinel.virtual.capture import Capture, in_issue_order, in_late_order
+from graphlint.sentinel.virtual.capture import Capture, ordered
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.instances import bare_graph
 from graphlint.sentinel.virtual.rng import Philox, VirtualGenerator
@@ -89,8 +89,7 @@ class GraphBase:
         for generator in [device().generator, *self._generators]:
             generator.philox.capture = None
         self._tape = capture.tape
-        order = in_late_order(capture.tape, capture.origin.number) if device().order == "late" else None
-        self._steps = order if order is not None else in_issue_order(capture.tape)
+        self._steps = ordered(capture.tape, capture.origin.number, device().order)
         self._draws = capture.draws
         if not self._steps:
             warnings.warn(errors.EMPTY_GRAPH, stacklevel=3)

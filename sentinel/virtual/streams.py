@@ -2,8 +2,9 @@
 
 In *early* order a step runs when it is issued, in *lagging* order when the next one of its stream is. In
 *late* order it waits in its stream's queue until something demands it: a synchronisation, or another stream
-that waits for it and is itself demanded. Work that no edge orders therefore happens in the order of issue in
-the one and in the other order in the other.
+that waits for it and is itself demanded. Where the order is the number of a stream, that one is early and all
+others are late: of two steps that no edge orders, the one on the first stream comes first. Taking each stream
+in turn therefore runs every such pair in both orders.
 
 Copies from the device into pinned memory land late in either order: when the host synchronises with the
 stream.
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from graphlint.sentinel.virtual.capture import Capture
 
 
-Order = Literal["early", "lagging", "late"]
+Order = Literal["early", "lagging", "late"] | int
 
 
 class Stream:
@@ -36,7 +37,8 @@ class Stream:
         self.handle = 0 if number == 0 else 0x7F0000000000 + number * 0x100
         self.capture: Capture | None = None
         self.issued = 0
-        self._late = order != "early"
+        self.used = number == 0  # whether the program has given it work, in a capture or not
+        self._late = order != "early" and order != number
         self._behind = 1 if order == "lagging" else None
         self._queue: deque[Step] = deque()
         self._landing: list[tuple[int, Callable[[], None]]] = []
@@ -44,6 +46,7 @@ class Stream:
     def submit(self, step: Step) -> None:
         """Issue a step: run it now, or queue it."""
         self.issued += 1
+        self.used = True
         step.stream, step.position = self.number, self.issued
         if self._late:
             self._queue.append(step)
@@ -64,13 +67,14 @@ class Stream:
     def after(self, others: set[int], action: Callable[[], None]) -> None:
         """Do something to memory once this stream, and the others that use it, have come to where they
         are."""
-        if not self._late:
+        streams = [stream for stream in map(device_stream, others) if stream.deferring]
+        queue = self if self._late else streams.pop() if streams else None
+        if queue is None:
             action()
             return
-        streams = [device_stream(number) for number in others]
         for stream in streams:
-            self.submit(Wait(stream, stream.issued))
-        self.submit(Call(action))
+            queue.submit(Wait(stream, stream.issued))
+        queue.submit(Call(action))
 
     def land_later(self, write: Callable[[], None]) -> None:
         """A write to host memory that the host sees once it has synchronised."""
