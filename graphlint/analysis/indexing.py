@@ -171,16 +171,27 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
         return m.refresh(m.tainted(owner.fields, identity, value, place, owner, _key_text(index)), place)
     if conditions.contains(owner, index) is False:
         lazies.note_absent(m, owner.fields, identity)
-    if owner.fields:
-        held = join_all(value for _, value in owner.entries())
+    found = may_be_under(owner, identity)
+    if found:
+        held = join_all(found)
         for key in (Mapping.ANY,) if identity is None else (Mapping.ANY, identity):
             m.note_read(owner.fields, key, held, place, owner, _key_text(index))
-    values = [m.refresh(value, place) for _, value in owner.entries()]
+    values = [m.refresh(value, place) for value in found]
     if owner.factory is not None and not values:
         made = functions.call_value(m, owner.factory, node, frame)
         set_item(m, owner, index, made, place)
         return made
     return join_all(values) if values else Unknown("item of an empty mapping")
+
+
+def may_be_under(owner: Mapping, identity: object) -> list[Value]:
+    """What may be found under a key that is not known to be there: nothing under another text is."""
+    is_text = isinstance(identity, tuple) and identity[0] == "const" and isinstance(identity[1], str)
+    return [
+        entry[1]
+        for key, entry in owner.fields.items()
+        if entry is not None and not (is_text and key[0] == "const")
+    ]
 
 
 def read_all(m: Machine, owner: Mapping, place: Place) -> None:

@@ -271,3 +271,27 @@ def test_what_a_handler_of_a_failed_capture_does_is_no_warm_up() -> None:
                 return self.total.clone()
         """
     )
+
+
+@pytest.mark.parametrize(("key", "mark"), [("index", "# ok: CG302"), ("rows", "# expect: CG302")])
+def test_nothing_is_found_under_the_text_of_another_entry(key: str, mark: str) -> None:
+    check_marked_rules(
+        f"""
+        import torch
+
+        class Runner:
+            def __init__(self, net: torch.nn.Module, more):
+                self.net, self.held = net, {{"rows": torch.zeros((), dtype=torch.int64, device="cuda")}}
+                self.x = torch.zeros(8, device="cuda")
+                more.fill(self.held)
+
+            def body(self):
+                return self.net(self.x) * int(self.held["{key}"])  {mark}
+
+            def capture(self):
+                self.body()
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.body()
+        """
+    )
