@@ -21,14 +21,20 @@ def _begin() -> None:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from graphlint.config import ConfigError
     from graphlint.sentinel import allowing, session
+    from graphlint.sentinel.programs import NoProgramError
     from graphlint.sentinel.running import Telling, watching
 
     if session.is_watching():
         return
-    telling, table = Telling(sys.stderr, Path.cwd()), allowing.load(Path.cwd())
-    stack = ExitStack()
-    seen = stack.enter_context(watching(request))
+    telling, stack = Telling(sys.stderr, Path.cwd()), ExitStack()
+    try:
+        table = allowing.load(telling.root)
+        seen = stack.enter_context(watching(request))
+    except (ConfigError, NoProgramError) as error:
+        raise SystemExit(f"graphlint: {error}") from None
+    assert seen is not None
 
     @atexit.register
     def end() -> None:

@@ -6,11 +6,11 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from graphlint.config import ConfigError
 from graphlint.formats.style import tty_style
@@ -71,13 +71,20 @@ def run(launch: Launch) -> int:
     return ending.code or found
 
 
-def watching(request: Request) -> AbstractContextManager[Any]:
-    """Return the block in which to run what is to be watched. Raises NoProgramError without torch."""
+@contextmanager
+def watching(request: Request) -> Iterator[Watch | None]:
+    """Watch the block, unless that is off. Raises NoProgramError where it cannot be watched."""
     if request.mode == OFF:
-        return nullcontext()
+        yield None
+        return
     if importlib.util.find_spec("torch") is None:
         raise NoProgramError("the sentinel watches torch, which is not installed")
-    return watch(request.mode or "watch", virtual=bool(request.virtual))
+    with ExitStack() as stack:
+        try:
+            seen = stack.enter_context(watch(request.mode or "watch", virtual=bool(request.virtual)))
+        except RuntimeError as error:
+            raise NoProgramError(str(error)) from None
+        yield seen
 
 
 def _with_children(watch: Watch | None, request: Request) -> AbstractContextManager[None]:

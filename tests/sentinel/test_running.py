@@ -143,6 +143,14 @@ def test_settings_that_cannot_be_used_keep_the_program_from_running(
     assert told.out == "" and "`allow` entry 1 must have exactly the keys" in told.err
 
 
+def test_the_virtual_device_beside_a_gpu_is_refused_in_its_own_words(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert run(RIGHT) == 2
+    assert capsys.readouterr().err.startswith("graphlint: there is a GPU on this machine")
+
+
 def test_a_crash_of_the_sentinel_is_not_the_programs(
     run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
