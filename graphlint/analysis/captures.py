@@ -20,6 +20,7 @@ from graphlint.analysis import (
     parallel,
     renamed,
     renewals,
+    requests,
     streams,
     tensor_ops,
     timeline,
@@ -402,7 +403,7 @@ def _frozen_uses(m: Machine, record: Capture, place: Place) -> None:
         written = _written_cell(m, record, use)
         if _is_flag(record, use):
             if written is None or change_of(written.value) is not Change.CHANGING:
-                written = _switched(m, record, use)
+                written = _switched(m, record, use) or requests.ignored(m, record, use)
             if written is None:
                 continue  # programs turn flags around their captures; what a call brings is another matter
         else:

@@ -295,3 +295,38 @@ def test_nothing_is_found_under_the_text_of_another_entry(key: str, mark: str) -
                     self.y = self.body()
         """
     )
+
+
+@pytest.mark.parametrize(("eager", "mark"), [("pass", "# expect: CG402"), ("self.plan()", "# ok: CG402")])
+def test_a_request_that_only_captured_code_would_see(eager: str, mark: str) -> None:
+    check_marked_rules(
+        f"""
+        import torch
+
+        class Runner:
+            def __init__(self, net: torch.nn.Module):
+                self.net, self.due = net, False
+                self.x = torch.zeros(8, device="cuda")
+
+            def plan(self):
+                if self.due:  {mark}
+                    self.x.zero_()
+                    self.due = False
+
+            def body(self):
+                self.plan()
+                return self.net(self.x)
+
+            def capture(self):
+                self.body()
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.body()
+
+            def run(self):
+                self.due = True
+                {eager}
+                self.graph.replay()
+                return self.y.clone()
+        """
+    )
