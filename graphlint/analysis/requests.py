@@ -1,7 +1,7 @@
 """Requests that captured code looks for: `if self.due: self.plan(); self.due = False`.
 
-Where the request was not made at the capture, the graph has nothing of what it asks for. A program that makes it
-before a replay waits for captured Python to see it.
+Where the request was not made at the capture, the graph has nothing of what it asks for. A program that makes
+it before a replay waits for captured Python to see it.
 """
 
 from __future__ import annotations
