@@ -2,6 +2,7 @@
 
     python benchmarks/fidelity.py                 # both figures and every disagreement
     python benchmarks/fidelity.py SUBSTRING ...   # only these rows, with details
+    python benchmarks/fidelity.py blind blind2    # the expressions that were measured later
 
 Needs torch and no GPU. Each row of docs/measured/virtual/expressions.json was measured on an H200: did the
 capture end, with which chain of errors otherwise, do the outputs follow new input data at replay, did eager
@@ -23,14 +24,14 @@ from typing import Any
 
 from treatment import DATA, Outcome, log_as_usual, run
 
-ROWS = DATA / "expressions.json"
 SEED = 20261129
+BLIND = ("blind", "blind2")  # sets that were measured after the device was built
 
 
-def rows() -> list[dict[str, Any]]:
-    """The measured rows."""
-    found: list[dict[str, Any]] = json.loads(ROWS.read_text(encoding="utf-8"))["rows"]
-    return found
+def rows(name: str = "expressions") -> list[dict[str, Any]]:
+    """The measured rows of one file."""
+    found: list[dict[str, Any]] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+    return [row for row in found if "harness" not in row]
 
 
 def put_aside(all_rows: list[dict[str, Any]]) -> set[str]:
@@ -42,6 +43,8 @@ def put_aside(all_rows: list[dict[str, Any]]) -> set[str]:
 def agreement(row: dict[str, Any], outcome: Outcome) -> str | None:
     """What the device does otherwise than the GPU did, or None."""
     known = len(row["ends"]) if row["id"].startswith("scenarios:") else 4  # there only two of the chain are
+    if row["id"].startswith("blind") and row.get("eager") != outcome.eager:
+        return f"eagerly {outcome.eager} and not {row.get('eager')}"
     if outcome.ends != row["ends"] and outcome.ends[:known] != row["ends"]:
         return f"ends {outcome.ends} and not {row['ends']}"
     if "replay" in row and row["replay"] != outcome.replay:
@@ -66,6 +69,17 @@ def judged(chosen: list[dict[str, Any]]) -> dict[str, Outcome]:
     return outcomes
 
 
+def further(row: dict[str, Any], outcome: Outcome) -> str | None:
+    """What differs from the GPU in types, shapes and values, where these were measured."""
+    if outcome.looks != row.get("looks", []):
+        return f"looks {outcome.looks} and not {row.get('looks', [])}"
+    if outcome.values == row.get("values") == "equal":
+        near = zip(outcome.sums, row.get("sums", []))
+        if any(abs(here - there) > 2e-3 * (1 + abs(there)) for here, there in near):
+            return f"sums {outcome.sums} and not {row['sums']}"
+    return None
+
+
 def figures(chosen: list[dict[str, Any]], outcomes: dict[str, Outcome]) -> dict[str, tuple[int, int]]:
     """How many agree of how many, for what the device was built against and for what was put aside."""
     aside = put_aside(rows())
@@ -79,21 +93,34 @@ def figures(chosen: list[dict[str, Any]], outcomes: dict[str, Outcome]) -> dict[
 
 def main(arguments: list[str]) -> None:
     """Run the rows and print the figures."""
-    options = {argument for argument in arguments if argument.startswith("--")}
-    words = [argument for argument in arguments if argument not in options]
-    chosen = [row for row in rows() if not words or any(word in row["id"] + row["src"] for word in words)]
-    for option in options - {"--hide-aside"}:
-        first, last = option[2:].split(":")
-        chosen = chosen[int(first) : int(last)]
-    hidden = put_aside(rows()) if "--hide-aside" in options else set()
+    words = [argument for argument in arguments if argument not in BLIND]
+    for name in [argument for argument in arguments if argument in BLIND]:
+        _blind(_chosen(rows(name), words), name)
+    if len(words) < len(arguments):
+        return
+    chosen = _chosen(rows(), words)
     outcomes = judged(chosen)
     for row in chosen:
-        if row["id"] not in hidden:
-            _print(row, outcomes[row["id"]])
+        _print(row, outcomes[row["id"]])
     for name, (good, of) in figures(chosen, outcomes).items():
         if of:
             print(f"{name}: {good} of {of} agree ({100 * good / of:.1f} %)")
     _print_others(chosen, outcomes)
+
+
+def _chosen(found: list[dict[str, Any]], words: list[str]) -> list[dict[str, Any]]:
+    return [row for row in found if not words or any(word in row["id"] + row["src"] for word in words)]
+
+
+def _blind(chosen: list[dict[str, Any]], name: str) -> None:
+    outcomes = judged(chosen)
+    for row in chosen:
+        outcome = outcomes[row["id"]]
+        problem = agreement(row, outcome) or further(row, outcome)
+        if problem:
+            print(f"{row['src'][:90]}\n    {problem}  {outcome.texts[:2]}")
+    good = sum(agreement(row, outcomes[row["id"]]) is None for row in chosen)
+    print(f"{name}: {good} of {len(chosen)} agree ({100 * good / len(chosen):.1f} %)")
 
 
 def _print(row: dict[str, Any], outcome: Outcome) -> None:

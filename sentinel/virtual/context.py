@@ -19,6 +19,7 @@ from graphlint.sentinel.virtual import (
     calls,
     compiling,
     custom,
+    ended,
     grouping,
     moves,
     namespace,
@@ -64,6 +65,7 @@ def virtual_cuda(
     finally:
         patches.restore()
         use(None)
+        ended.end()
 
 
 @contextmanager

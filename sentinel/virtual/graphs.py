@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from graphlint.sentinel.virtual import errors
+from graphlint.sentinel.virtual import ended, errors
 from graphlint.sentinel.virtual.capture import Capture, ordered
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.instances import bare_graph
@@ -45,7 +45,7 @@ class GraphBase:
     _instantiated: bool
 
     def __new__(cls, keep_graph: bool = False) -> Any:
-        graph = bare_graph(cls)
+        graph = ended.remember(bare_graph(cls))
         graph._keep, graph._capture, graph._steps, graph._draws, graph._generators = (
             keep_graph,
             None,

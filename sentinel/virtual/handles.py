@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.virtual import errors, streams
+from graphlint.sentinel.virtual import ended, errors, streams
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.virtual.instances import bare
 from graphlint.sentinel.virtual.tensors import CUDA
@@ -28,7 +28,7 @@ class StreamBase:
         stream_ptr: int | None = None,
         **_: Any,
     ) -> Any:
-        stream = bare(cls)
+        stream = ended.remember(bare(cls))
         stream._number = _number(priority, stream_id, stream_ptr)
         return stream
 
@@ -100,7 +100,7 @@ class EventBase:
         interprocess: bool = False,
         external: bool = False,
     ) -> Any:
-        event = bare(cls)
+        event = ended.remember(bare(cls))
         event._event = streams.Event(enable_timing, external)
         return event
 

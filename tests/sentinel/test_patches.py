@@ -84,3 +84,20 @@ def test_importing_the_package_does_not_import_torch() -> None:
 
     code = "import sys, graphlint.sentinel, graphlint.sentinel.virtual; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_outlives_the_block_says_so() -> None:
+    torch = _torch()
+    from graphlint.sentinel import virtual_cuda
+
+    with virtual_cuda():
+        graph, stream, event = torch.cuda.CUDAGraph(), torch.cuda.Stream(), torch.cuda.Event()
+        x = torch.ones(2, device="cuda")
+        with torch.cuda.graph(graph):
+            y = x * 2
+        graph.replay()
+    for left, name in ((graph, "replay"), (stream, "synchronize"), (event, "record")):
+        with pytest.raises(RuntimeError, match="block that has ended"):
+            getattr(left, name)()
+    assert isinstance(graph, torch.cuda.CUDAGraph) and isinstance(stream, torch.cuda.Stream)
+    assert y.device.type == "cpu" and y.tolist() == [2, 2]
