@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import torch
 
+from graphlint.sentinel.hoststate.living import living, weakly
 from graphlint.sentinel.hoststate.walk import ATOMS, Owner, Walk
 
 _SMALL = 64  # elements of a host tensor whose values are remembered
@@ -27,7 +28,7 @@ class Token:
         """The thing itself; raises LookupError when it is gone."""
         if self.kind == "value":
             return self.value
-        found = self.reference() if self.reference is not None else None
+        found = living(self.reference) if self.reference is not None else None
         if found is None:
             raise LookupError
         return found
@@ -94,10 +95,7 @@ def token(value: Any) -> Token:
         return Token("value", value)
     if isinstance(value, torch.Tensor):
         return Token("tensor", _content(value), weakref.ref(value))
-    try:
-        return Token("object", id(value), weakref.ref(value))
-    except TypeError:
-        return Token("object", id(value))
+    return Token("object", id(value), weakly(value))
 
 
 def _tokens(walk: Walk) -> Iterator[tuple[str, Token]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.hoststate.living import living, weakly
 from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.walk import ATOMS
 from graphlint.sentinel.shadow.statements import NotRunnable
@@ -38,10 +39,8 @@ def held(value: Any, depth: int = 0) -> Recall:
         return _tensor(value)
     if _is_plain(value, 0):
         return lambda: value
-    try:
-        return _weak(weakref.ref(value))
-    except TypeError:
-        return lambda: value
+    reference = weakly(value)
+    return _weak(reference) if reference is not None else lambda: value
 
 
 def _is_plain(value: Any, depth: int) -> bool:
@@ -69,9 +68,9 @@ def _tensor(value: torch.Tensor) -> Recall:
     shape, stride, offset, kind = value.shape, value.stride(), value.storage_offset(), value.dtype
 
     def recall() -> Any:
-        if (alive := reference()) is not None:
+        if (alive := living(reference)) is not None:
             return alive
-        storage = memory()
+        storage = living(memory)
         if storage is None:
             raise Gone
         return view_of(storage, kind, shape, stride, offset)
@@ -81,7 +80,7 @@ def _tensor(value: torch.Tensor) -> Recall:
 
 def _weak(reference: weakref.ref[Any]) -> Recall:
     def recall() -> Any:
-        found = reference()
+        found = living(reference)
         if found is None:
             raise Gone
         return found
@@ -112,7 +111,7 @@ def _function(value: types.FunctionType, depth: int) -> Recall:
     keywords = value.__kwdefaults__
 
     def recall() -> Any:
-        if (alive := reference()) is not None:
+        if (alive := living(reference)) is not None:
             return alive
         closure = tuple(types.CellType(cell()) for cell in cells)
         made = types.FunctionType(code, module, name, tuple(item() for item in defaults), closure)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from graphlint.sentinel.findings import Confidence, Finding
+from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.undoing import Undo
 from graphlint.sentinel.hoststate.walk import Walk
 from graphlint.sentinel.shadow.settings import RandomNumbers
@@ -110,7 +111,7 @@ def _memory_of(observer: Observer, numbers: list[int]) -> list[torch.Tensor]:
     found = {}
     for number in numbers:
         for memory in observer.memories_of(number):
-            storage = memory.reference()
+            storage = living(memory.reference)
             if storage is not None and storage.nbytes():
                 found[memory.number] = whole(storage)
     return list(found.values())

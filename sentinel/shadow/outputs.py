@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.memory import Change
 from graphlint.sentinel.shadow.source import RETURNED, evaluated
 
@@ -36,7 +37,7 @@ def gradients(ungraded: list[tuple[str, weakref.ref[torch.Tensor]]]) -> dict[str
     """Gradients of the tensors that had none when the capture began."""
     found = {}
     for path, reference in ungraded:
-        tensor = reference()
+        tensor = living(reference)
         if tensor is not None and tensor.grad is not None:
             found[f"{path}.grad"] = tensor.grad
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.memory import Change, Memory
 from graphlint.sentinel.hoststate.undoing import Undo
 from graphlint.sentinel.hoststate.walk import Walk
@@ -94,7 +95,7 @@ def _set_back(changes: list[Change]) -> None:
 
 def _drop_gradients(plan: Plan) -> None:
     for reference in plan.ungraded:
-        tensor = reference()
+        tensor = living(reference)
         if tensor is not None:
             tensor.grad = None
 

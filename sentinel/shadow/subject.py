@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.memory import Change, Memory
 from graphlint.sentinel.hoststate.origins import is_program_code
 from graphlint.sentinel.hoststate.walk import Walk
@@ -109,7 +110,7 @@ class Subject:
 
     def captured_outputs(self) -> dict[str, torch.Tensor]:
         """The graph's own outputs that are still alive."""
-        found = {what: reference() for what, reference in self._outputs.items()}
+        found = {what: living(reference) for what, reference in self._outputs.items()}
         return {what: tensor for what, tensor in found.items() if tensor is not None}
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.device import active as virtual
 
@@ -93,7 +94,7 @@ class Outside:
 
     def tensor(self) -> torch.Tensor | None:
         """A tensor over all of it, while it lives."""
-        storage = self.reference()
+        storage = living(self.reference)
         if storage is None:
             return None
         return view_of(storage, self.kind, (storage.nbytes() // self.kind.itemsize,), (1,), 0)
