@@ -1,8 +1,9 @@
-"""One declared input with a pattern in it, and how to get rid of the pattern."""
+"""Declared inputs with a pattern in them, and how to get rid of the pattern."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,72 +11,83 @@ import torch
 from graphlint.sentinel.shadow.writes import restore_version, unwatched, version_of
 from graphlint.sentinel.virtual.device import active as virtual
 
-WORDS = {4: torch.int32, 8: torch.int64}  # bytes of an element: what it is compared as
+_WORDS = {4: torch.int32, 8: torch.int64}  # bytes of an element: what it is compared as
 
 
-class Armed:
-    """Arms the same input again and again, in memory that is taken once.
+class Patterns:
+    """Arms inputs of the same names and shapes again and again, in memory that is taken once.
 
-    Nothing here waits for the device: the counts are on their way to the host when `landed` says so.
+    Nothing here waits for the device: the counts are on their way to the host until `landed`.
     """
 
-    def __init__(self, name: str, tensor: torch.Tensor) -> None:
-        self.name = name
-        self.armed = False
-        rows = tensor.shape[0] if tensor.dim() else 1
-        self.width = tensor.numel() // rows
-        pattern = random.SystemRandom().getrandbits(8 * tensor.element_size() - 2)
+    def __init__(self, inputs: Sequence[tuple[str, torch.Tensor]]) -> None:
+        self.names = [name for name, _ in inputs]
+        self.armed: list[torch.Tensor] = []
+        rows = [tensor.shape[0] if tensor.dim() else 1 for _, tensor in inputs]
+        self.widths = [tensor.numel() // count for (_, tensor), count in zip(inputs, rows)]
         with unwatched():
-            words = tensor.view(WORDS[tensor.element_size()])
-            self._pattern = torch.full_like(words, pattern)
-            self._before = torch.empty_like(words)
-            self._untouched = torch.zeros_like(words, dtype=torch.bool)
-            self._counts = torch.zeros(
-                rows, dtype=torch.int32, device=words.device if not virtual() else "cpu"
-            )
-            self._host = self._counts.to("cpu").clone()
-            if not virtual():
-                self._host = self._host.pin_memory()
+            words = [_words(tensor) for _, tensor in inputs]
+            self._patterns = [torch.full_like(one, _drawn(one)) for one in words]
+            self._before = [torch.empty_like(one) for one in words]
+            self._untouched = [torch.zeros_like(one, dtype=torch.bool) for one in words]
+            where = "cpu" if virtual() else words[0].device
+            self._all = torch.zeros(sum(rows), dtype=torch.int32, device=where)
+            self._counts = self._all.split(rows)
+            self._host = torch.zeros_like(self._all, device="cpu", pin_memory=not virtual())
+        self._shares = self._host.split(rows)
         self._event = torch.cuda.Event()
 
-    def arm(self, tensor: torch.Tensor) -> None:
-        """Fill it with the pattern."""
-        version = version_of(tensor)
+    def arm(self, tensors: list[torch.Tensor]) -> None:
+        """Fill them with the pattern."""
+        versions = [version_of(tensor) for tensor in tensors]
         with unwatched():
-            words = tensor.view(self._pattern.dtype)
-            self._before.copy_(words)
-            words.copy_(self._pattern)
-        restore_version(tensor, version)
-        self.armed = True
+            words = [_words(tensor) for tensor in tensors]
+            torch._foreach_copy_(self._before, words)
+            torch._foreach_copy_(words, self._patterns)
+        for tensor, version in zip(tensors, versions):
+            restore_version(tensor, version)
+        self.armed = tensors
 
-    def disarm(self, tensor: torch.Tensor) -> None:
+    def disarm(self) -> None:
         """Put back what was there wherever the pattern still is, and count it."""
-        if not self.armed:
+        tensors, self.armed = self.armed, []
+        if not tensors:
             return
-        self.armed = False
-        version = version_of(tensor)
+        versions = [version_of(tensor) for tensor in tensors]
         with unwatched():
-            words = tensor.view(self._pattern.dtype)
-            torch.eq(words, self._pattern, out=self._untouched)
-            torch.where(self._untouched, self._before, words, out=words)
-            flat = self._untouched.reshape(len(self._counts), -1)
-            torch.sum(flat, 1, dtype=torch.int32, out=self._counts)
-            self._host.copy_(self._counts, non_blocking=True)
+            for at, tensor in enumerate(tensors):
+                self._disarm(at, _words(tensor))
+            self._host.copy_(self._all, non_blocking=True)
         self._event.record()
-        restore_version(tensor, version)
+        for tensor, version in zip(tensors, versions):
+            restore_version(tensor, version)
+
+    def _disarm(self, at: int, words: torch.Tensor) -> None:
+        untouched = self._untouched[at]
+        torch.eq(words, self._patterns[at], out=untouched)
+        torch.where(untouched, self._before[at], words, out=words)
+        torch.sum(untouched.reshape(len(self._counts[at]), -1), 1, dtype=torch.int32, out=self._counts[at])
 
     def landed(self) -> bool:
         """Whether the counts of the last call can be read."""
         return bool(self._event.query())
 
-    def counts(self, rows: int | None) -> list[int]:
-        """How many elements of each row, of the first `rows`, nobody wrote."""
+    def counts(self, at: int, rows: int | None) -> list[int]:
+        """How many elements of each row of one input, of the first `rows`, nobody wrote."""
         with unwatched():
-            found: list[int] = self._host[:rows].tolist()
+            found: list[int] = self._shares[at][:rows].tolist()
         return found
+
+
+def _words(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.view(_WORDS[tensor.element_size()])
+
+
+def _drawn(words: torch.Tensor) -> int:
+    return random.SystemRandom().getrandbits(8 * words.element_size() - 2)
 
 
 def fits(tensor: Any) -> bool:
     """Whether a pattern can be told from values: elements of 32 bits and more, each in its own place."""
     spread = all(size <= 1 or step for size, step in zip(tensor.shape, tensor.stride()))
-    return spread and tensor.element_size() in WORDS and not tensor.is_complex()
+    return spread and tensor.element_size() in _WORDS and not tensor.is_complex()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from graphlint.sentinel.canary.armed import Armed, fits
+from graphlint.sentinel.canary.armed import Patterns, fits
 from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.shadow.judged import Judging
 from graphlint.sentinel.shadow.writes import version_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _Pending:
     """Counts that are on their way to the host, and what they belong to."""
 
-    canary: Armed
+    patterns: Patterns
     runner: str
     real: int | None
     graph: int
@@ -38,13 +38,13 @@ class Canaries(Judging):
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(observer)
-        self._known: dict[tuple[Any, ...], Armed] = {}
-        self._armed: list[tuple[Armed, torch.Tensor]] = []
+        self._known: dict[tuple[Any, ...], Patterns] = {}
+        self._now: Patterns | None = None
         self._pending: list[_Pending] = []
         self._counted: list[tuple[str, torch.Tensor, int]] = []  # those that a pattern does not fit
 
     def about_to_call(self, call: Call) -> None:
-        self._armed, self._counted = [], []
+        self._now, self._counted = None, []
         if self.observer.mode == "watch" or not call.inputs:
             return
         if virtual() and device().order != "early":
@@ -52,53 +52,59 @@ class Canaries(Judging):
             return
         with aside():
             self._read(wait=virtual())
-            for name, tensor in call.inputs.items():
-                self._arm(call, name, tensor)
-            if self._armed and not virtual():
-                torch.cuda.current_stream().synchronize()  # the runner may write from another stream
+            self._arm(call, self._fitting(call))
 
-    def _arm(self, call: Call, name: str, tensor: Any) -> None:
-        if not isinstance(tensor, torch.Tensor) or not tensor.is_cuda or not tensor.numel():
+    def _fitting(self, call: Call) -> list[tuple[str, torch.Tensor]]:
+        found: dict[int, tuple[str, torch.Tensor]] = {}
+        for name, tensor in call.inputs.items():
+            if not isinstance(tensor, torch.Tensor) or not tensor.is_cuda or not tensor.numel():
+                continue
+            if base_of(tensor) in found:
+                self.observer.miss(f"canary: `{name}` shares memory with another declared input")
+            elif fits(tensor):
+                found[base_of(tensor)] = (name, tensor)
+            else:
+                self._counted.append((name, tensor, version_of(tensor)))
+        return list(found.values())
+
+    def _arm(self, call: Call, inputs: list[tuple[str, torch.Tensor]]) -> None:
+        if not inputs:
             return
-        if any(base_of(other) == base_of(tensor) for _, other in self._armed):
-            self.observer.miss(f"canary: `{name}` shares memory with another declared input")
-        elif fits(tensor):
-            canary = self._canary(call, name, tensor)
-            if not any(pending.canary is canary for pending in self._pending):
-                canary.arm(tensor)
-                self._armed.append((canary, tensor))
-        else:
-            self._counted.append((name, tensor, version_of(tensor)))
-
-    def _canary(self, call: Call, name: str, tensor: torch.Tensor) -> Armed:
-        key = (call.name, name, tensor.shape, tensor.stride(), tensor.dtype)
-        if key not in self._known:
-            self._known[key] = Armed(name, tensor)
-        return self._known[key]
+        key = (call.name, *((name, one.shape, one.stride(), one.dtype) for name, one in inputs))
+        patterns = self._known.get(key)
+        if patterns is None:
+            patterns = self._known[key] = Patterns(inputs)
+        if any(pending.patterns is patterns for pending in self._pending):
+            return  # the last counts have not landed: this call is not looked at
+        patterns.arm([tensor for _, tensor in inputs])
+        self._now = patterns
+        if not virtual():
+            torch.cuda.current_stream().synchronize()  # the runner may write from another stream
 
     def first_replay(self, call: Call) -> None:
-        with aside():
-            for canary, tensor in self._armed:
-                canary.disarm(tensor)
+        if self._now is not None:
+            with aside():
+                self._now.disarm()
 
     def has_failed(self) -> None:
-        armed, self._armed = self._armed, []
-        with aside():
-            for canary, tensor in armed:
-                canary.disarm(tensor)
+        if self._now is not None:
+            with aside():
+                self._now.disarm()
+        self._now = None
 
     def has_returned(self, call: Call, result: Any) -> None:
-        armed = [canary for canary, _ in self._armed]
+        patterns = self._now
         self.has_failed()
         if not self.graphs:
             return
         graph = self.observer.machine.state.graphs.get(self.graphs[0])
         replay, site = graph.replays if graph is not None else 0, self.observer.sites.here()
-        self._pending += [
-            _Pending(one, call.name, call.real_rows, self.graphs[0], replay, site) for one in armed
-        ]
+        if patterns is not None:
+            pending = _Pending(patterns, call.name, call.real_rows, self.graphs[0], replay, site)
+            self._pending.append(pending)
         self._by_count(call)
-        self._read(wait=virtual())
+        if virtual():
+            self._read(wait=True)
 
     def _by_count(self, call: Call) -> None:
         for name, tensor, version in self._counted:
@@ -108,20 +114,21 @@ class Canaries(Judging):
 
     def _read(self, *, wait: bool) -> None:
         with aside():
-            landed = [one for one in self._pending if wait or one.canary.landed()]
+            landed = [one for one in self._pending if wait or one.patterns.landed()]
         for pending in landed:
             self._pending.remove(pending)
-            self._judge(pending)
+            for at in range(len(pending.patterns.names)):
+                self._judge(pending, at)
 
-    def _judge(self, pending: _Pending) -> None:
-        counts = pending.canary.counts(pending.real)
+    def _judge(self, pending: _Pending, at: int) -> None:
+        counts = pending.patterns.counts(at, pending.real)
         rows = [row for row, count in enumerate(counts) if count]
         if rows:
-            whole = sum(counts) == len(counts) * pending.canary.width
-            self.observer.report(self._finding(pending, [] if whole else rows))
+            whole = sum(counts) == len(counts) * pending.patterns.widths[at]
+            self.observer.report(self._finding(pending, at, [] if whole else rows))
 
-    def _finding(self, pending: _Pending, rows: list[int]) -> Finding:
-        what = f"`{pending.canary.name}`, declared an input of `{pending.runner}`,"
+    def _finding(self, pending: _Pending, at: int, rows: list[int]) -> Finding:
+        what = f"`{pending.patterns.names[at]}`, declared an input of `{pending.runner}`,"
         if rows:
             message = f"{_spans(rows)} of {what} keep what was there before"
         else:

@@ -124,7 +124,7 @@ def traced(error: BaseException) -> tuple[Stack, bool]:
 
 def source_of(stack: Stack) -> str:
     """The text of the innermost line."""
-    line = linecache.getline(stack[0].file, stack[0].line).strip() if stack else ""
+    line = linecache.getline(stack[0].file, stack[0].line).partition("  #")[0].strip() if stack else ""
     return f"`{line[:60]}`" if line else "a call"
 
 
