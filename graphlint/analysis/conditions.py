@@ -283,7 +283,7 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
         if all(condition.decided for condition in frame.conditions):
             continue
         for name, owner in list(frame.env.fields.items()):
-            if isinstance(owner, Obj) and owner.fields is fields and isinstance(name, str):
+            if type(owner) is Obj and owner.fields is fields and isinstance(name, str):
                 path = ast.Attribute(ast.Name(name, ast.Load()), str(key), ast.Load())
                 found = frame.env.fields.get(_path_text(path))
                 if found is not None and is_none(found):

@@ -97,7 +97,8 @@ def _constant(m: Machine, node: ast.Constant, frame: Frame) -> Value:
 
 
 def _name(m: Machine, node: ast.Name, frame: Frame) -> Value:
-    return names.lookup(m, node.id, frame, node)
+    value: Value | None = None if m.has_graphs else frame.env.fields.get(node.id)
+    return names.lookup(m, node.id, frame, node) if value is None else value
 
 
 def _attribute(m: Machine, node: ast.Attribute, frame: Frame) -> Value:

@@ -51,6 +51,12 @@ class Place:
     @property
     def text(self) -> str:
         """The source of the node on one line; of a very long one only the beginning."""
+        known: str | None = self.node.__dict__.get("_quoted")  # a node is in one file only
+        if known is None:
+            known = self.node._quoted = self._quoted()  # type: ignore[attr-defined]
+        return known
+
+    def _quoted(self) -> str:
         span = self.span
         lines = self.module.source.lines[span.line - 1 : span.end_line]
         lines[-1] = lines[-1][: span.end_column - 1]

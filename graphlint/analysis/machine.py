@@ -273,12 +273,13 @@ class Machine:
         history = self.writes.get(cell)
         if history is not None and len(history) >= self.MOST_WRITES and not self.captures:
             return
-        conditional = bool(self.heap.journals) and any(not c.decided for c in self.frame.conditions)
+        under = conditions.undecided(self)
+        conditional = bool(under) and any(not c.decided for c in self.frame.conditions)
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
         )
         record.filling = conditional and conditions.finds_empty(self, fields, key)
-        record.step, record.under = self.step, conditions.undecided(self)
+        record.step, record.under = self.step, under
         filled = self.filled.get(cell) or self.effects.get(cell)
         if filled is not None and filled.graph is not None:
             record.stamp = filled.graph.fields.get("stamp", 0)
