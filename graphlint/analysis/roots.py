@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from graphlint.facts.modules import ModuleFile
     from graphlint.facts.project import Project
 
+_Uses = Callable[[ast.AST], Set[str]]
+"""What a definition uses: all names that its text mentions, or those that it calls."""
 FILES_PER_NAME = 8
 DEEPEST_CALLER = 2
 
@@ -172,11 +174,16 @@ def roots_of(module: ModuleFile) -> list[Root]:
     if _body_holds(module):
         found.append(Root(module, "<module>", module.tree))
     top = _top(module)
-    start = {name for name, node in top if text_of(node).holds}
-    start |= {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
-    involved = _spread(top, start)
+    by_text = _by_text(top)
+    declared = {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
+    involved = by_text | _spread(top, declared, _calling)
     found += [Root(module, name, node) for name, node in top if name in involved]
     return [replace(root, goals=frozenset(involved)) for root in found]
+
+
+def _by_text(top: Sequence[tuple[str, ast.AST]]) -> set[str]:
+    """The definitions that capture or replay by their text, and those that use one of them."""
+    return _spread(top, {name for name, node in top if text_of(node).holds and not is_declared(node)})
 
 
 def named(module: ModuleFile, qualname: str, goals: Iterable[str]) -> Root:
@@ -253,12 +260,30 @@ def is_run_by_script(root: Root) -> bool:
     return len(calls) == 1 and len(naming) == 1
 
 
-def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str]) -> set[str]:
+def _names_of(node: ast.AST) -> Set[str]:
+    return text_of(node).names
+
+
+@per_node
+def _calling(tree: ast.AST) -> frozenset[str]:
+    """The names that a definition calls, gives to calls or derives from.
+
+    What is declared to be captured is run as it is: whoever merely names it adds nothing to that.
+    """
+    named = list(tree.bases) if isinstance(tree, ast.ClassDef) else []
+    for call in (part for part in walk(tree) if isinstance(part, ast.Call)):
+        given = [*call.args, *(word.value for word in call.keywords)]
+        named += [call.func, *(value for value in given if not last_name(value)[:1].isupper())]
+    parts = [part for value in named for part in walk(value)]
+    return frozenset(str(getattr(part, "id", "") or getattr(part, "attr", "")) for part in parts)
+
+
+def _spread(top: Sequence[tuple[str, ast.AST]], start: set[str], used_by: _Uses = _names_of) -> set[str]:
     """The names of definitions in `start`, and of those that use one of them."""
     involved = set(start)
     growing = True
     while growing:
-        more = {name for name, node in top if name not in involved and text_of(node).names & involved}
+        more = {name for name, node in top if name not in involved and used_by(node) & involved}
         growing = bool(more)
         involved |= more
     return involved
@@ -273,17 +298,21 @@ class _Callers:
         self.openers = {name for root in own for name in _openers(root.node)}
         involved = {root.qualname for root in own}
         self.involved = {id(module): involved}
-        self.pending = deque((module, name, 1) for name in sorted(involved))
+        by_text = _by_text(_top(module))
+        self.pending: deque[tuple[ModuleFile, str, int, _Uses]] = deque(
+            (module, name, 1, _names_of if name in by_text or name == "<module>" else _calling)
+            for name in sorted(involved)
+        )
         self.left = most
 
     def find(self) -> Iterator[Root]:
         yield from self._of_openers()
         while self.pending and self.left > 0:
-            module, name, depth = self.pending.popleft()
+            module, name, depth, used_by = self.pending.popleft()
             if name.startswith(("<", "__", "test_")) or name == "main":
                 continue
             for path in self._files(module, name):
-                yield from self._in_file(path, module, name, depth)
+                yield from self._in_file(path, module, name, depth, used_by)
 
     def _of_openers(self) -> Iterator[Root]:
         """The definitions that call a method which returns a capture context, on whatever object."""
@@ -302,15 +331,17 @@ class _Callers:
         found = dict.fromkeys([*self.project.calling_paths(name), *self.project.mention_paths(name)])
         return [path for path in found if path != module.path][:FILES_PER_NAME]
 
-    def _in_file(self, path: Path, module: ModuleFile, name: str, depth: int) -> Iterator[Root]:
+    def _in_file(
+        self, path: Path, module: ModuleFile, name: str, depth: int, used_by: _Uses
+    ) -> Iterator[Root]:
         file = self.project.file(path)
         local = local_names(self.project, file, module, name) if file is not None else set()
         if file is None or not local:
             return
         top = _top(file)
         known = self.involved.setdefault(id(file), set())
-        direct = {caller for caller, node in top if text_of(node).names & local}
-        callers = _spread(top, direct) - known
+        direct = {caller for caller, node in top if used_by(node) & local}
+        callers = _spread(top, direct, used_by) - known
         known |= callers
         if "<module>" not in known and _body_uses(file, local | callers):
             known.add("<module>")
@@ -321,7 +352,7 @@ class _Callers:
                 self.left -= 1
                 yield Root(file, caller, node)
                 if depth < DEEPEST_CALLER:
-                    self.pending.append((file, caller, depth + 1))
+                    self.pending.append((file, caller, depth + 1, used_by))
 
 
 @per_node
