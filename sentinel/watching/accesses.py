@@ -33,6 +33,8 @@ class Recording(Protocol):
     def end(self, graph: Any) -> list[Access]:
         """It is about to end; what was recorded."""
 
+    wholes: frozenset[int]  # where storages begin that lie over everything and belong to nobody
+
     def pool_of(self, address: int) -> int | None:
         """The graph pool that an address belongs to; 0 for everybody's memory, None for no device memory."""
 

@@ -17,6 +17,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self._driver = Driver()
+        self.wholes: frozenset[int] = frozenset()
         self._starts: list[int] = []
         self._segments: list[tuple[int, int, dict[str, Any]]] = []
 

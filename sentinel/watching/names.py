@@ -88,7 +88,7 @@ class Named:
                 found.append((name, now))
         if not any(now != "nothing" for _, now in found):
             return []
-        kept = self.memory.alive and self._kept({name.number for name, _ in found})
+        kept = self.memory.alive and self._kept({name.number for name, _ in found}, values)
         return [(name, now, kept) for name, now in found]
 
     def _where(self, value: Any, before: Any, likeness: Any) -> Now | None:
@@ -101,19 +101,20 @@ class Named:
             return "swapped" if base else None
         return "alike" if (value.shape, value.dtype) == likeness and value.is_cuda else "other"
 
-    def _kept(self, moved: set[int]) -> bool:
+    def _kept(self, moved: set[int], values: list[Any]) -> bool:
         """Whether something lasting still leads to the input, known at capture or not."""
         for name, _, _ in self.slots:
             if name.number not in moved and name.kind in _LASTING:
                 return True
         living = [tensor for tensor in every_tensor() if base_of(tensor) == self.memory.base]
-        return any(_lastingly_held(tensor, living) for tensor in living)
+        return any(_lastingly_held(tensor, (living, values)) for tensor in living)
 
 
-def _lastingly_held(tensor: torch.Tensor, apart_from: object) -> bool:
-    """Whether more than locals of running functions hold a tensor."""
+def _lastingly_held(tensor: torch.Tensor, apart_from: tuple[list[Any], ...]) -> bool:
+    """Whether more than locals of running functions, and lists of this module, hold a tensor."""
+    own = {id(held) for held in (*apart_from, apart_from)}
     return any(
-        holder is not apart_from and type(holder) not in _RUNNING for holder in gc.get_referrers(tensor)
+        id(holder) not in own and type(holder) not in _RUNNING for holder in gc.get_referrers(tensor)
     )
 
 

@@ -171,6 +171,8 @@ class _Reader:
 
     def _matters(self, base: int, tensor: torch.Tensor) -> bool:
         """Whether a tensor is the device's, or of the host and used by the graph."""
+        if base in self._recording.wholes:
+            return False
         if self._recording.pool_of(base) is not None:
             return True
         at = bisect.bisect_left(self._hosts, base)

@@ -20,6 +20,7 @@ class Steps:
 
     def __init__(self, patches: Patches) -> None:
         self._open: dict[Any, list[Access]] = {}
+        self.wholes = frozenset({device_memory().arena.base, pinned_memory().arena.base})
         plain = captures.Capture.record
         noted = self._open
 

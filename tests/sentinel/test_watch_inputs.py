@@ -247,3 +247,14 @@ def test_each_graph_of_a_pool_is_smaller_than_the_last(watched: Any) -> None:
     pool = torch.cuda.graph_pool_handle()
     graphs = [capture(part(given, size), pool=pool) for size in (4096, 2048, 1024)]
     assert watched.findings == [] and graphs
+
+
+def test_a_local_is_bound_to_another_tensor_and_the_old_one_has_another_name(watched: Any) -> None:
+    import torch
+
+    given = torch.ones(4, device="cuda")
+    kept = given
+    graph, _ = capture(lambda: given * 2)
+    given = torch.zeros(4, device="cuda")
+    graph.replay()
+    assert codes(watched) == ["CG101"] and kept is not None
