@@ -116,7 +116,11 @@ def outcome(run: Callable[[], Any], mode: str) -> Row:
         except Exception as raised:
             error = f"{type(raised).__name__}: {str(raised).splitlines()[0] if str(raised) else ''}"
     found = sorted({(finding.code, finding.check, finding.confidence) for finding in watching.findings})
-    return {"found": found, "error": error, "messages": [f.message for f in watching.findings] + watching.unseen}
+    return {
+        "found": found,
+        "error": error,
+        "messages": [f.message for f in watching.findings] + watching.unseen,
+    }
 
 
 def apart(run: Callable[[], Any], mode: str) -> Row:

@@ -64,7 +64,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class CaptureEnded:
-    """A capture came to an end; `ranges` are the (start, end) of pool memory that the graph writes."""
+    """A capture came to an end; `ranges` are the (start, end) of pool memory that the graph writes.
+
+    `knows_writes` is False where it is not known which inputs the graph writes.
+    """
 
     graph: int
     pool: int
@@ -72,6 +75,7 @@ class CaptureEnded:
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
     ranges: tuple[tuple[int, int], ...] = ()
+    knows_writes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,7 @@ class OutputHeld:
     graph: int
     memory: int
     holders: int
+    together: int = 0  # how often one list or the like has it, if that was looked for
 
 
 @dataclass(slots=True)

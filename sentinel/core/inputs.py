@@ -36,11 +36,31 @@ class InputsInPlace(Check):
     def _judge(self, graph: Graph) -> Iterator[Finding]:
         moves = self._moved.pop(graph.number, {})
         for memory in (self._freed & graph.inputs.keys()) | moves.keys():
-            given, moved = graph.inputs[memory], moves.get(memory, [])
+            moved = moves.get(memory, [])
+            dropped = next((move for move in moved if move.name.kind == "gradient"), None)
+            if dropped is not None:
+                yield from self._gradient(graph, memory, dropped)
+            moved = [move for move in moved if move.name.kind != "gradient"]
+            given = graph.inputs.get(memory)
+            if given is None or (dropped is not None and not moved):
+                continue
             if memory in self._freed and not given.pooled:
                 yield self._freed_input(graph, given, moved)
             elif moved:
                 yield from self._rebound(graph, given, moved)
+
+    def _gradient(self, graph: Graph, memory: int, move: events.NameMoved) -> Iterator[Finding]:
+        """A gradient that the graph fills is not where an optimizer looks, unless the graph has its own."""
+        owner = move.name.text.removesuffix(".grad")
+        stepped = any(
+            given.written and any(name.text == owner for name in given.names)
+            for given in graph.inputs.values()
+        )
+        filled = memory in graph.outputs or graph.inputs[memory].written
+        if graph.knows_writes and filled and not stepped:
+            now = "None" if move.now == "nothing" else "another tensor"
+            message = f"`{move.name.text}` is {now}, and the graph fills the gradient that it was at capture"
+            yield self.finding("CG802", message, graph, confidence="likely")
 
     def _freed_input(self, graph: Graph, given: events.Input, moved: list[events.NameMoved]) -> Finding:
         elsewhere = [move for move in moved if move.now != "nothing"]

@@ -18,6 +18,7 @@ class _Row:
 
     holders: int
     kept: int = 0
+    told: bool = False
 
 
 class KeptOutputs(Check):
@@ -36,7 +37,15 @@ class KeptOutputs(Check):
         row.kept = row.kept + 1 if event.holders > row.holders else 0
         row.holders = event.holders
         graph = self.state.graphs.get(event.graph)
-        if row.kept == _ENOUGH and graph is not None:
+        if event.together > 1 and graph is not None and not row.told:
+            row.told = True
+            message = (
+                f"one output is kept {event.together} times, as if each were the result of another replay"
+            )
+            yield replace(
+                self.finding("CG201", message, graph, confidence="likely"), replayed=self._last_replay(graph)
+            )
+        elif row.kept == _ENOUGH and graph is not None and not row.told:
             message = (
                 f"an output was kept after each of {_ENOUGH} replays: all that is kept shows the last result"
             )

@@ -29,6 +29,7 @@ class Graph:
     inputs: dict[int, events.Input]
     outputs: dict[int, events.Output]
     ranges: tuple[tuple[int, int], ...]
+    knows_writes: bool = True
     hosts: tuple[events.Input, ...] = ()  # the inputs that lie on the host
     overwrites: set[int] = field(default_factory=set)  # memory of other graphs' outputs
     replays: int = 0
@@ -74,6 +75,7 @@ class State:
             {given.memory: given for given in event.inputs},
             {made.memory: made for made in event.outputs},
             event.ranges,
+            event.knows_writes,
             tuple(given for given in event.inputs if given.host),
         )
         self.graphs[event.graph] = graph

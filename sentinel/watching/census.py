@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from graphlint.sentinel.watching.memories import Memory
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer
 
+_LOOKS = 3
 _MOST = 8  # outputs of a graph that are counted, so that a replay stays cheap
 
 
@@ -35,7 +37,7 @@ class Census(Companion):
         for output in self._counted.get(number, ()):
             holders = output.news()
             if holders is not None:
-                self._observer.tell(events.OutputHeld(number, output.number, holders))
+                self._observer.tell(events.OutputHeld(number, output.number, holders, output.together))
 
     def finish(self) -> None:
         """What is kept after the last replay counts as well."""
@@ -46,7 +48,7 @@ class Census(Companion):
 class _Output:
     """The memory of one output, and the tensors that lay on it when the capture ended."""
 
-    __slots__ = ("_last", "_moving", "_storage", "_tensors", "number")
+    __slots__ = ("_last", "_looks", "_moving", "_storage", "_tensors", "number", "together")
 
     def __init__(self, memory: Memory, tensors: Iterable[weakref.ref[torch.Tensor]]) -> None:
         self.number = memory.number
@@ -54,13 +56,29 @@ class _Output:
         self._tensors = list(tensors)
         self._last = 0
         self._moving = False
+        self._looks = 0
+        self.together = 0  # how often one container has it, when it is kept time after time
 
     def news(self) -> int | None:
         """How many hold it, unless that is what it was at the last replays, or it is gone."""
         holders = self._holders()
         moved, self._last = holders != self._last, holders
         moving, self._moving = self._moving, moved
+        self.together = self._most_together() if moved and moving else 0
         return holders if holders and (moved or moving) else None
+
+    def _most_together(self) -> int:
+        """How often one list or dict has one of its tensors; looked for a few times only."""
+        self._looks += 1
+        if self._looks > _LOOKS:
+            return 0
+        most = 0
+        for tensor in [tensor for reference in self._tensors if (tensor := reference()) is not None]:
+            for holder in gc.get_referrers(tensor):
+                if type(holder) in (list, dict):
+                    items = holder.values() if isinstance(holder, dict) else holder
+                    most = max(most, sum(item is tensor for item in items))
+        return most
 
     def _holders(self) -> int:
         """Tensors on the memory, and references to those of the capture."""

@@ -84,9 +84,9 @@ class Named:
         found: list[tuple[Name, Now]] = []
         for (name, _, before), likeness, value in zip(self.slots, self._likeness, values):
             now = self._where(value, before(), likeness)
-            if now is not None:
+            if now is not None and not (name.kind == "gradient" and value is MISSING):
                 found.append((name, now))
-        if not any(now != "nothing" for _, now in found):
+        if not any(now != "nothing" or name.kind == "gradient" for name, now in found):
             return []
         kept = self.memory.alive and self._kept({name.number for name, _ in found}, values)
         return [(name, now, kept) for name, now in found]
@@ -113,9 +113,7 @@ class Named:
 def _lastingly_held(tensor: torch.Tensor, apart_from: tuple[list[Any], ...]) -> bool:
     """Whether more than locals of running functions, and lists of this module, hold a tensor."""
     own = {id(held) for held in (*apart_from, apart_from)}
-    return any(
-        id(holder) not in own and type(holder) not in _RUNNING for holder in gc.get_referrers(tensor)
-    )
+    return any(id(holder) not in own and type(holder) not in _RUNNING for holder in gc.get_referrers(tensor))
 
 
 _RUNNING = (FrameType, GeneratorType, CoroutineType)

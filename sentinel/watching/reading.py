@@ -34,12 +34,13 @@ class Captured:
         default_factory=list
     )  # and the tensors there
     hosts: set[int] = field(default_factory=set)  # the numbers of those of the host
+    knows_writes: bool = True
     unowned: int = 0  # places in memory whose tensors could not be found
 
     def event(self, graph: int, pool: int, stack: Stack) -> events.CaptureEnded:
         """As the machine wants it."""
         inputs, outputs = tuple(self.inputs), tuple(self.outputs)
-        return events.CaptureEnded(graph, pool, stack, inputs, outputs, tuple(self.ranges))
+        return events.CaptureEnded(graph, pool, stack, inputs, outputs, tuple(self.ranges), self.knows_writes)
 
 
 def read(recording: Recording, accesses: list[Access], pool: int, memories: Memories) -> Captured:
@@ -91,6 +92,7 @@ class _Reader:
     def sort(self, accesses: list[Access]) -> Captured:
         """Tell inputs from the graph's own memory, and find its outputs."""
         inputs: dict[int, list[tuple[Access, Memory]]] = {}
+        self._captured.knows_writes = all(access.writes is not None for access in accesses)
         for access in accesses:
             memory = self._outside(access)
             if memory is not None:
@@ -165,6 +167,10 @@ class _Reader:
 
     def _output_names(self, memory: Memory) -> None:
         """Where the program keeps an output for longer than a call."""
+        gradients = [held for held in self._slots.get(memory.base, []) if held[1].kind == "gradient"]
+        if gradients:
+            self._captured.names.append(Named(memory, gradients, [], self._next_name))
+            self._next_name += len(gradients)
         lasting = [held for held in self._slots.get(memory.base, []) if held[1].kind in _LASTING]
         if lasting:
             self._captured.kept.append(Named(memory, lasting, [], 0))

@@ -258,3 +258,51 @@ def test_a_local_is_bound_to_another_tensor_and_the_old_one_has_another_name(wat
     given = torch.zeros(4, device="cuda")
     graph.replay()
     assert codes(watched) == ["CG101"] and kept is not None
+
+
+def backward_of(parameter: Any) -> Any:
+    graph, _ = capture(lambda: (parameter * 2).sum().backward())
+    return graph
+
+
+def test_gradients_are_dropped_after_the_capture(watched: Any) -> None:
+    import torch
+
+    parameter = torch.nn.Parameter(torch.ones(4, device="cuda"))
+    graph = backward_of(parameter)
+    graph.replay()
+    assert watched.findings == []
+    parameter.grad = None
+    graph.replay()
+    (found,) = watched.findings
+    assert found.code == "CG802" and "`parameter.grad` is None" in found.message
+
+
+def test_gradients_are_set_to_zero(watched: Any) -> None:
+    import torch
+
+    parameter = torch.nn.Parameter(torch.ones(4, device="cuda"))
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+    graph = backward_of(parameter)
+    for _ in range(2):
+        optimizer.zero_grad(set_to_none=False)
+        graph.replay()
+        optimizer.step()
+    assert watched.findings == []
+
+
+def test_the_graph_has_its_own_optimizer(watched: Any) -> None:
+    import torch
+
+    parameter = torch.nn.Parameter(torch.ones(4, device="cuda"))
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+
+    def body() -> None:
+        (parameter * 2).sum().backward()
+        optimizer.step()
+
+    graph, _ = capture(body)
+    graph.replay()
+    optimizer.zero_grad(set_to_none=True)
+    graph.replay()
+    assert watched.findings == []
