@@ -43,7 +43,8 @@ class KeptOutputs(Check):
                 f"one output is kept {event.together} times, as if each were the result of another replay"
             )
             yield replace(
-                self.finding("CG201", message, graph, confidence="likely"), replayed=self._last_replay(graph)
+                self.finding("CG201", message, graph, level="warning", confidence="likely"),
+                replayed=self._last_replay(graph),
             )
         elif row.kept == _ENOUGH and graph is not None and not row.told:
             message = (

@@ -39,9 +39,7 @@ def _ended(kind: Any) -> type:
     def use(self: Any, name: str) -> Any:
         if name in _KEPT or not callable(getattr(kind, name, None)) or name.startswith("__"):
             return object.__getattribute__(self, name)
-        raise RuntimeError(
-            f"this {kind.__name__} belongs to a `with virtual_cuda():` block that has ended"
-        )
+        raise RuntimeError(f"this {kind.__name__} belongs to a `with virtual_cuda():` block that has ended")
 
     members = {"__getattribute__": use, "__module__": kind.__module__, "__hash__": object.__hash__}
     _kinds[kind] = type(kind)(kind.__name__, (kind,), members)
