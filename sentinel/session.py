@@ -53,6 +53,8 @@ class Watch:
     @property
     def findings(self) -> list[Finding]:
         """The findings, in the order of their first appearance."""
+        if self in _installed.watches and _installed.observer is not None:
+            _installed.observer.settle()
         return self._findings.as_list()
 
     @property

@@ -138,12 +138,15 @@ class Canaries(Judging):
         replayed = self.observer.sites.stack(pending.site)
         return Finding("CG109", message, captured, (), replayed, "canary", pending.graph, pending.replay)
 
-    def finish(self) -> None:
-        self.has_failed()
+    def settle(self) -> None:
         with aside():
             if self._pending and not virtual():
                 torch.cuda.synchronize()
         self._read(wait=True)
+
+    def finish(self) -> None:
+        self.has_failed()
+        self.settle()
         self._known.clear()
         super().finish()
 

@@ -44,6 +44,9 @@ class Companion:
     def replayed(self, graph: Any, number: int) -> None:
         """Its replay has been issued."""
 
+    def settle(self) -> None:
+        """Somebody asks for the findings: judge what was waiting for the device."""
+
     def finish(self) -> None:
         """Nobody watches any more."""
 

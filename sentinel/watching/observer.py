@@ -186,6 +186,11 @@ class Observer:
         if self.watches:
             self.watches[-1].miss(what)
 
+    def settle(self) -> None:
+        """Somebody asks for the findings."""
+        for companion in self.companions:
+            companion.settle()
+
     def finish(self) -> None:
         """Nobody watches any more."""
         for companion in self.companions:
