@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
 
 from graphlint.sentinel.virtual import autocast, backward
 from graphlint.sentinel.virtual.device import device
@@ -166,6 +167,8 @@ def _from_data(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     wanted, pinned = kwargs.pop("device", None), kwargs.pop("pin_memory", False)
     needs_grad = kwargs.pop("requires_grad", False)
     data = args[0] if args else kwargs.get("data")
+    if _default_is_device():
+        wanted, kwargs["device"] = "cuda" if wanted is None else wanted, CPU
     kind = device_type(wanted) if wanted is not None else None
     _values_wait(data)
     if _on_device(data):
@@ -183,6 +186,13 @@ def _from_data(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if pinned:
         made = pin(made)
     return made.requires_grad_() if needs_grad else made
+
+
+def _default_is_device() -> bool:
+    """Whether `torch.set_default_device` names the device: its mode lies under all others."""
+    stack = _get_current_function_mode_stack()
+    contexts = [mode for mode in stack if isinstance(mode, DeviceContext)]
+    return bool(contexts) and contexts[-1].device.type == "cuda"
 
 
 def _values_wait(data: Any) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils._device import _device_constructors
 
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import (
@@ -96,6 +97,7 @@ def _uncompiled() -> Iterator[None]:
 
 def install(patches: Patches) -> None:
     """Replace what has to be replaced; `patches` knows how to undo it."""
+    _device_constructors()  # torch keeps this list from its first use on: of the functions as they are now
     namespace.install(patches)
     moves.install(patches)
     storages.install(patches)

@@ -101,3 +101,16 @@ def test_what_outlives_the_block_says_so() -> None:
             getattr(left, name)()
     assert isinstance(graph, torch.cuda.CUDAGraph) and isinstance(stream, torch.cuda.Stream)
     assert y.device.type == "cpu" and y.tolist() == [2, 2]
+
+
+def test_the_default_device_is_followed_and_told() -> None:
+    torch = _torch()
+    from graphlint.sentinel import virtual_cuda
+
+    with virtual_cuda():
+        assert torch.get_default_device().type == "cpu"
+        torch.set_default_device("cuda")
+        assert torch.get_default_device() == torch.device("cuda", 0)
+        assert torch.tensor([1.0]).is_cuda and torch.zeros(1).is_cuda
+    with torch.device("meta"):
+        assert torch.tensor([1.0]).is_meta
