@@ -66,10 +66,36 @@ RIGHT = (
 Row = dict[str, Any]
 
 
+def shared_pool_clobber() -> Any:
+    from tests.sentinel.capturing import capture
+
+    given = torch.ones(4, device="cuda")
+    first, _one = capture(lambda: (given + 1) + 1)
+    second, two = capture(lambda: given * 4, pool=first.pool())
+    second.replay()
+    first.replay()
+    return two.tolist()
+
+
+def mgc_two_outputs_alias() -> Any:
+    net, given = torch.nn.Linear(4, 4).cuda(), torch.ones(4, 4, device="cuda")
+    graphed = torch.cuda.make_graphed_callables(net, (given,))
+    first, second = graphed(given), graphed(given * 2)
+    return (first - second).tolist()
+
+
+# The measurement looks at addresses or has nothing read: the same hazards in programs that suffer from them.
+OWN: dict[str, Callable[[], Any]] = {
+    function.__name__: function for function in (shared_pool_clobber, mgc_two_outputs_alias)
+}
+
+
 def scenario(name: str) -> Callable[[], Any]:
     from tests.sentinel.scenarios import PROGRAMS, gradients, graphs, memory, streams
 
     assert gradients and graphs and memory and streams
+    if name in OWN:
+        return OWN[name]
     function, order = PROGRAMS[name]
     function_with_order: Any = function
     function_with_order.order = order

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.watching import collector
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer
@@ -24,7 +25,12 @@ def _enter(plain: Any, observer: Observer) -> Any:
     def __enter__(self: Any) -> Any:
         for companion in observer.companions:
             companion.entering(self.cuda_graph, sys._getframe(1))
-        result = plain(self)
+        collector.pause()
+        try:
+            result = plain(self)
+        except BaseException:
+            collector.resume()
+            raise
         for companion in observer.companions:
             companion.entered(self.cuda_graph)
         return result
@@ -40,6 +46,7 @@ def _exit(plain: Any, observer: Observer) -> Any:
         try:
             return plain(self, *raised)
         finally:
+            collector.resume()
             for companion in reversed(observer.companions):
                 companion.left(self.cuda_graph, error, sys._getframe(1))
 

@@ -22,8 +22,8 @@ from graphlint.sentinel.watching.slots import Found, Slot
 
 _LASTING = ("attribute", "item", "parameter", "global")
 _BEST = ("parameter", "attribute", "item", "global", "gradient", "local", "argument")
-_ALWAYS = 16  # names that are looked at before every replay
-_IN_TURN = 8  # of the others, how many
+_ALL_UP_TO = 16  # replays of a graph before which every name is looked at
+_IN_TURN = 8  # of later ones, how many names; and before every so many replays, the locals
 
 
 class Named:
@@ -133,9 +133,8 @@ class Watchlist:
                 slot, tensor = named.anchor
                 look = (slot, tensor, named.memory.base, named)
                 (self._local if isinstance(slot.root, FrameRoot) else steady).append(look)
-        steady.sort(key=lambda look: look[0].kind == "parameter")
-        self._always, self._rest = steady[:_ALWAYS], steady[_ALWAYS:]
-        self._next = 0
+        self._steady = steady
+        self._next = self._replays = 0
         self._given = [named for named in names if named.has_arguments]
 
     def moved(self, graph: int, freed: set[int], arguments: bool) -> Iterator[NameMoved]:
@@ -144,7 +143,7 @@ class Watchlist:
         With `arguments`, also of inputs that lie where they were: the arguments of this call that were inputs
         at capture.
         """
-        suspects = {memory: self._by_memory[memory] for memory in freed if memory in self._by_memory}
+        suspects = {memory: self._by_memory[memory] for memory in freed & self._by_memory.keys()}
         for slot, tensor, base, named in self._due():
             value = slot.look()
             if value is not tensor() or value is None or address(value) != base:
@@ -157,12 +156,13 @@ class Watchlist:
                 yield NameMoved(graph, named.memory.number, name, now, kept=named.memory.alive)
 
     def _due(self) -> list[_Look]:
-        due = self._always
-        if self._rest:
+        self._replays += 1
+        due, early = self._steady, self._replays <= _ALL_UP_TO
+        if not early and len(due) > _IN_TURN:
             at = self._next
-            self._next = (at + _IN_TURN) % len(self._rest)
-            due = due + self._rest[at : at + _IN_TURN]
-        if self._local:
+            self._next = at + _IN_TURN if at + _IN_TURN < len(due) else 0
+            due = due[at : at + _IN_TURN]
+        if self._local and (early or self._replays % _IN_TURN == 0):
             with stack_locals():
                 return due + [look for look in self._local if not _is_same(look)]
         return due

@@ -115,3 +115,23 @@ def test_importing_the_sentinel_imports_neither_torch_nor_libcst() -> None:
         "sys.exit(any(name in sys.modules for name in ('torch', 'libcst')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_nothing_is_collected_while_a_capture_is_open(watched: Any) -> None:
+    import gc
+
+    import torch
+
+    given = torch.ones(2, device="cuda")
+    enabled: list[bool] = []
+
+    def body() -> Any:
+        enabled.append(gc.isenabled())
+        return given * 2
+
+    assert gc.isenabled()
+    capture(body)
+    assert enabled == [False] and gc.isenabled()
+    with pytest.raises(RuntimeError):
+        capture(lambda: given.sum().item())
+    assert gc.isenabled()
