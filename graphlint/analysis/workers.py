@@ -37,7 +37,7 @@ TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an ind
 # Of so much text all processes together keep the syntax trees, which take thirty times its bytes.
 MOST_PARSED = 6_000_000
 # So much of it is let go before the collector looks for what is still held by accident.
-MOST_FORGOTTEN = 24_000_000
+MOST_FORGOTTEN = 8_000_000
 _NUMBER_BYTES = 4
 _GO = b"."
 
