@@ -6,9 +6,10 @@ from collections import deque
 from types import CellType
 from typing import Any
 
-from graphlint.sentinel.hoststate.walk import SlotOwner, Walk, places
+from graphlint.sentinel.hoststate.walk import ATOMS, SlotOwner, Walk, places
 
 _ABSENT = object()
+Effect = tuple[Any, str, Any, Any]  # object, attribute, value before, value after
 
 
 class Undo:
@@ -22,16 +23,27 @@ class Undo:
         self._flags = [(tensor, tensor.requires_grad) for tensor in walk.tensors.values() if tensor.is_leaf]
         self._gradients = [(tensor, tensor.grad) for tensor, _ in self._flags]
 
-    def put_back(self) -> list[str]:
-        """Restore what differs; returns the paths that did."""
-        touched = [owner.path for owner, copy in self._copies if _put_back(owner, copy)]
+    def effects(self) -> list[Effect]:
+        """The attributes of objects that hold another number, text or flag than they held."""
+        return [
+            (owner.instance, name, before, now)
+            for owner, copy in self._copies
+            if owner.instance is not None
+            for name, before in copy
+            if isinstance(before, ATOMS) and (now := owner.held.get(name)) is not before
+            if isinstance(now, ATOMS) and (type(now) is not type(before) or now != before)
+        ]
+
+    def put_back(self) -> None:
+        """Restore what differs."""
+        for owner, copy in self._copies:
+            _put_back(owner, copy)
         for tensor, gradient in self._gradients:
             if tensor.grad is not gradient:
                 tensor.grad = gradient
         for tensor, flag in self._flags:
             if tensor.is_leaf and tensor.requires_grad != flag:
                 tensor.requires_grad_(flag)
-        return touched
 
 
 def _copied(owner: Any) -> Any:

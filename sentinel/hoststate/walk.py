@@ -11,7 +11,7 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -68,6 +68,7 @@ class Owner:
     held: Any
     path: str
     attributes: bool
+    instance: Any = None  # whose attributes these are
 
     def items(self) -> Iterator[tuple[Any, str, Any]]:
         """Its places: the key, the path as the program would write it, and what is there."""
@@ -117,7 +118,7 @@ class Walk:
         self._seen: set[int] = set()
         self._queue: deque[tuple[str, Any]] = deque(names.items())
         self._keep: list[Any] = []
-        self.owners.append(SlotOwner(names, "", True, dict(names)))
+        self.owners.append(SlotOwner(names, "", True, None, dict(names)))
         if module is not None:
             self._add_module(module)
         while self._queue:
@@ -189,14 +190,14 @@ class Walk:
         if isinstance(own, dict):
             self._keep.append(own)
             self._seen.add(id(own))
-            self._add(Owner(own, path, attributes=True))
+            self._add(Owner(own, path, True, value))
         slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
         if slots:
             present = {name: getattr(value, name) for name in slots if hasattr(value, name)}
             self._own(present, path, value)
 
     def _own(self, present: dict[str, Any], path: str, value: Any) -> None:
-        self.owners.append(SlotOwner(value, path, True, present))
+        self.owners.append(SlotOwner(value, path, True, None, present))
         self._queue.extend((f"{path}.{name}", held) for name, held in present.items())
 
     def _add_module(self, namespace: Mapping[str, Any]) -> None:
@@ -204,7 +205,7 @@ class Walk:
             return
         self._seen.add(id(namespace))
         state = {name: value for name, value in namespace.items() if _is_state(name, value)}
-        self.owners.append(SlotOwner(namespace, "", True, state))
+        self.owners.append(SlotOwner(namespace, "", True, None, state))
         self._queue.extend(state.items())
 
     def _add(self, owner: Owner) -> None:
@@ -226,7 +227,7 @@ class Walk:
 class SlotOwner(Owner):
     """An object whose named places are listed: slots, the state of a class, the globals of a module."""
 
-    present: dict[str, Any]
+    present: dict[str, Any] = field(default_factory=dict)
 
     def items(self) -> Iterator[tuple[Any, str, Any]]:
         for key, value in self.present.items():

@@ -43,6 +43,11 @@ class Eager:
         self._subject, self._names, self._made, self._numbers = subject, names, made, numbers
         self._replay = replay
 
+    @property
+    def made(self) -> Made:
+        """What the eager run made."""
+        return self._made
+
     def judge(self) -> Verdict | None:
         """Compare; None when both agree, or differ only as two eager runs do. Raises NotRunnable."""
         replayed = self._replayed()

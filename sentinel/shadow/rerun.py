@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
 from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.memory import Change, Memory
-from graphlint.sentinel.hoststate.undoing import Undo
+from graphlint.sentinel.hoststate.undoing import Effect, Undo
 from graphlint.sentinel.hoststate.walk import Walk
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.shadow.compare import snapshot
@@ -29,6 +31,8 @@ class Made:
     written: dict[int, tuple[Saved, torch.Tensor]] = field(default_factory=dict)
     drew_on_host: bool = False
     names: dict[int, str] = field(default_factory=dict)
+    effects: list[Effect] = field(default_factory=list)
+    bodies: set[CodeType] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -55,11 +59,13 @@ def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]])
         log = stack.enter_context(logged_writes())
         stack.enter_context(_as_if_capturing())
         stack.callback(undo.put_back)
-        _set_back(back(walk))
+        changes = back(walk)
+        _set_back(changes)
         _drop_gradients(plan)
         try:
             with plan.modes.again():
-                result = plan.call(names)
+                result = _called(plan, names, made.bodies)
+            made.effects = [] if changes else undo.effects()
             made.outputs = {what: snapshot(tensor) for what, tensor in plan.results(result).items()}
         except Exception as error:
             text = str(error).partition("\n")[0]
@@ -68,6 +74,21 @@ def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]])
             made.written = {memory: (log.saved[memory], new) for memory, new in log.put_back().items()}
             made.drew_on_host = numbers.set_back()
     return made
+
+
+def _called(plan: Plan, names: dict[str, Any], bodies: set[CodeType]) -> dict[str, Any]:
+    """Call the body, and note which code it runs through."""
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            bodies.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        return plan.call(names)
+    finally:
+        sys.setprofile(before)
 
 
 @contextmanager

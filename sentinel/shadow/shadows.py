@@ -12,6 +12,7 @@ import torch
 
 from graphlint.sentinel.findings import Confidence, Finding
 from graphlint.sentinel.shadow.eager import Eager, Verdict
+from graphlint.sentinel.shadow.effects import Effects
 from graphlint.sentinel.shadow.entry import foreign_context, statement_frame
 from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.subject import Site, Subject
@@ -46,6 +47,7 @@ class Shadows(Companion):
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self._sites: dict[Any, Site] = {}
+        self._effects = Effects(observer.report)
         self._shadows: weakref.WeakKeyDictionary[Any, _Shadow] = weakref.WeakKeyDictionary()
 
     def entering(self, graph: Any, caller: FrameType) -> None:
@@ -99,6 +101,12 @@ class Shadows(Companion):
             return
         if verdict is not None:
             self._report(shadow, number, verdict)
+        made = eager.made
+        if made.effects:
+            self._effects.replayed(made.effects, made.bodies, shadow.stack, number, shadow.replays)
+
+    def finish(self) -> None:
+        self._effects.finish()
 
     def _report(self, shadow: _Shadow, number: int, verdict: Verdict) -> None:
         code = _code(verdict)
