@@ -15,6 +15,7 @@ from graphlint.analysis import (
     indexing,
     orders,
     parallel,
+    phases,
     statements,
     storing,
     tensor_ops,
@@ -118,6 +119,8 @@ def _run_over(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: 
         generators.run_body(m, iterable, node, frame)
         return
     values = _iterations(m, iterable)
+    if not m.captures and len(values) < _count_of(iterable) and phases.has(node):
+        values = [values[0], *(Host("int", Change.CHANGING) for _ in range(phases.TURNS - 1))]
     if not values:
         statements.execute(m, node.orelse, frame)
         return
@@ -129,6 +132,12 @@ def _count(iterable: Value) -> int | None:
     if not isinstance(iterable, Sequence_):
         return None
     return len(iterable.items) if iterable.rest is None else iterable.length
+
+
+def _count_of(iterable: Value) -> int:
+    """How many numbers a loop counts through, 0 when it goes over something else."""
+    is_range = isinstance(iterable, Sequence_) and iterable.kind == "range"
+    return (_count(iterable) or 0) if is_range else 0
 
 
 def _announce(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: Frame) -> None:
@@ -307,8 +316,11 @@ def run_while(m: Machine, node: ast.While, frame: Frame) -> None:
     counter, order = orders.counted(node)
     loop = Loop(m.heap.open(), frame.place(node.test), order=order)
     frame.loops.append(loop)
-    for _ in range(1 if m.captures else 2):
+    in_phases = bool(counter) and not m.captures and phases.has(node)
+    for _ in range(1 if m.captures else phases.TURNS if in_phases else 2):
         loop.iteration += 1
+        if in_phases and loop.iteration > 1 and isinstance(frame.env.fields.get(counter), Const):
+            m.heap.write(frame.env.fields, counter, Host("int", Change.CHANGING))
         _follow_counter(m, counter, loop, frame)
         m.step += not m.captures
         value = expressions.evaluate(m, node.test, frame)
