@@ -94,9 +94,13 @@ class _Installed:
             raise
 
     def leave(self, watch: Watch) -> None:
-        if self.watches == [watch] and self.observer is not None:
-            self.observer.finish()
-        watch.closing.close()
+        with ExitStack() as stack:
+            stack.callback(self._left, watch)
+            stack.callback(watch.closing.close)
+            if self.watches == [watch] and self.observer is not None:
+                self.observer.finish()
+
+    def _left(self, watch: Watch) -> None:
         self.watches.remove(watch)
         watch.end()
         if not self.watches:

@@ -145,10 +145,10 @@ class Canaries(Judging):
         self._read(wait=True)
 
     def finish(self) -> None:
+        super().finish()
+        self._known.clear()
         self.has_failed()
         self.settle()
-        self._known.clear()
-        super().finish()
 
 
 def _spans(rows: list[int]) -> str:

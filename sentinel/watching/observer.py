@@ -6,6 +6,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -192,9 +193,10 @@ class Observer:
             companion.settle()
 
     def finish(self) -> None:
-        """Nobody watches any more."""
-        for companion in self.companions:
-            companion.finish()
+        """Nobody watches any more. Every companion ends, also when one of them fails."""
+        with ExitStack() as stack:
+            for companion in reversed(self.companions):
+                stack.callback(companion.finish)
 
     @property
     def following(self) -> bool:

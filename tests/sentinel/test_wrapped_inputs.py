@@ -205,3 +205,23 @@ def test_a_runner_gives_something_else_than_its_eager_twin(watched: Any) -> None
     (found,) = watched.findings
     assert (found.code, found.check, found.replay) == ("CG402", "twins", 2)
     assert "the result of `Steps` is not what its eager twin gives: 2 of 2 elements" in found.message
+
+
+def test_everything_is_put_back_when_a_check_fails_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import watch
+    from graphlint.sentinel.canary.inputs import Canaries
+    from graphlint.sentinel.wrapping import judges
+
+    def fail(self: Any) -> None:
+        raise RuntimeError("the device is lost")
+
+    monkeypatch.setattr(Canaries, "settle", fail)
+    replay = torch.cuda.CUDAGraph.replay
+    with (
+        pytest.raises(RuntimeError, match="the device is lost"),
+        watch(virtual=not torch.cuda.is_available()),
+    ):
+        assert torch.cuda.CUDAGraph.replay is not replay
+    assert torch.cuda.CUDAGraph.replay is replay
+    assert judges == []
