@@ -43,6 +43,7 @@ class Input:
     host: bool = False
     pooled: bool = False
     written: bool = False
+    cast: bool = False  # autocast's cache holds it: a weight that was cast before the capture
 
     @property
     def shown(self) -> str:
@@ -271,6 +272,15 @@ class SentFromHost:
 
 
 @dataclass(slots=True)
+class WrittenInCapture:
+    """While a graph was captured, the host wrote pinned memory after a copy that reads it had been
+    recorded."""
+
+    graph: int
+    site: int
+
+
+@dataclass(slots=True)
 class HostRead:
     """The host reads its own memory."""
 
@@ -303,6 +313,7 @@ Event = (
     | Written
     | SentToHost
     | SentFromHost
+    | WrittenInCapture
     | HostRead
     | HostWritten
     | CallFailed

@@ -24,6 +24,7 @@ class HostTransfers(Check):
         events.SentFromHost,
         events.HostRead,
         events.HostWritten,
+        events.WrittenInCapture,
     )
 
     def __init__(self, state: State) -> None:
@@ -42,10 +43,20 @@ class HostTransfers(Check):
             readers = [graph for graph in self.state.graphs.values() if event.target in graph.inputs]
             if readers:
                 self._leaving[event.host] = (readers[-1], self._run(event.stream, event.site))
+        elif isinstance(event, events.WrittenInCapture):
+            yield self._in_capture(event)
         elif isinstance(event, events.HostRead):
             yield from self._judge(self._landing, event.host, "CG204", _READ)
         elif isinstance(event, events.HostWritten):
             yield from self._judge(self._leaving, event.host, "CG107", _WRITTEN)
+
+    def _in_capture(self, event: events.WrittenInCapture) -> Finding:
+        message = (
+            "pinned memory is written while capturing, after a copy that reads it was recorded: each replay "
+            "copies what is written last"
+        )
+        graph, touched = self.state.graphs[event.graph], self.state.line(event.site)
+        return self.finding("CG107", message, graph, touched=touched)
 
     def _replay(self, graph: Graph, event: events.Replayed) -> None:
         for given in graph.hosts:

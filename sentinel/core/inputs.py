@@ -15,7 +15,7 @@ class InputsInPlace(Check):
     """At each replay: inputs that are freed, and names that lead somewhere else now."""
 
     name = "inputs-in-place"
-    subscribes = (events.MemoryFreed, events.NameMoved, events.Written, events.Replayed)
+    subscribes = (events.CaptureEnded, events.MemoryFreed, events.NameMoved, events.Written, events.Replayed)
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -24,7 +24,9 @@ class InputsInPlace(Check):
         self._moved: dict[int, dict[int, list[events.NameMoved]]] = {}  # by graph and memory
 
     def on(self, event: events.Event) -> Iterator[Finding]:
-        if isinstance(event, events.MemoryFreed):
+        if isinstance(event, events.CaptureEnded):
+            yield from self._cast(self.state.graphs[event.graph])
+        elif isinstance(event, events.MemoryFreed):
             self._freed.add(event.memory)
         elif isinstance(event, events.NameMoved):
             self._moved.setdefault(event.graph, {}).setdefault(event.memory, []).append(event)
@@ -48,6 +50,15 @@ class InputsInPlace(Check):
                 yield self._freed_input(graph, given, moved)
             elif moved:
                 yield from self._rebound(graph, given, moved)
+
+    def _cast(self, graph: Graph) -> Iterator[Finding]:
+        for given in graph.inputs.values():
+            if given.cast:
+                message = (
+                    "the graph reads a weight that autocast cast before the capture and keeps in its cache: "
+                    "later changes of the weight do not reach the graph, and autocast's end empties the cache"
+                )
+                yield self.finding("CG801", message, graph, captured=given.read, confidence="likely")
 
     def _gradient(self, graph: Graph, memory: int, move: events.NameMoved) -> Iterator[Finding]:
         """A gradient that the graph fills is not where an optimizer looks, unless the graph has its own."""

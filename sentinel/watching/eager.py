@@ -35,6 +35,7 @@ def look(observer: Observer) -> Iterator[None]:
         bypasses.install(patches, reads)
         if active():
             virtual.follow_downloads(patches, reads)
+            virtual.follow_uploads(patches, reads)
         if _changes_compiled_code():
             observer.miss(_TOO_OLD)
             yield

@@ -49,7 +49,7 @@ class Observer:
         self.machine = Machine(State(places.here, self.sites.stack, recording.busy), CHECKS)
         self.watches = watches
         self.reads: Reads | None = None  # in mode "test"
-        self.listeners: list[Callable[[Captured], None]] = []  # are told of each graph
+        self.listeners: list[Callable[[Captured, int], None]] = []  # are told of each graph
         self.companions: list[Companion] = []
         self.written: dict[int, dict[int, Any]] = {}  # of a graph just captured
         self.accused: set[int] = set()  # graphs of which something was found
@@ -92,7 +92,7 @@ class Observer:
             if captured.unowned:
                 self.miss("inputs of a graph that no tensor known to Python lies on")
             for listener in self.listeners:
-                listener(captured)
+                listener(captured, record.number)
         for companion in self.companions:
             companion.ended(graph, record.number)
 
@@ -197,6 +197,11 @@ class Observer:
         with ExitStack() as stack:
             for companion in reversed(self.companions):
                 stack.callback(companion.finish)
+
+    @property
+    def capturing(self) -> bool:
+        """Whether this thread captures, and is not at work for the sentinel."""
+        return getattr(self._local, "capturing", False) and not is_aside()
 
     @property
     def following(self) -> bool:

@@ -52,6 +52,14 @@ def read(recording: Recording, accesses: list[Access], pool: int, memories: Memo
     return _Reader(recording, memories, pool, (found, given), hosts).sort(accesses)
 
 
+def is_cast(tensor: torch.Tensor) -> bool:
+    """Whether it is what autocast makes of a weight, and keeps."""
+    if tensor.dtype not in (torch.float16, torch.bfloat16) or tensor.is_leaf:
+        return False
+    made = tensor.grad_fn
+    return made is not None and made.name() == "ToCopyBackward0"
+
+
 class _Reader:
     def __init__(
         self,
@@ -68,6 +76,7 @@ class _Reader:
             for tensor, slot in found:
                 into[base_of(tensor)].append((tensor, slot))
         self._tensors: dict[int, set[weakref.ref[torch.Tensor]]] = defaultdict(set)  # on the pool's own
+        self._casts: set[int] = set()  # where what autocast has made of weights begins
         self._living = self._scan()
         self._bases = sorted(self._living)
         self._captured = Captured()
@@ -76,11 +85,14 @@ class _Reader:
     def _scan(self) -> dict[int, Memory]:
         """Every storage of the device that a tensor of the process lies on."""
         living: dict[int, Memory] = {}
+        caching = torch.is_autocast_cache_enabled()
         named = (tensor for found in self._slots.values() for tensor, _ in found)
         for tensor in (*named, *every_tensor()):
             base = base_of(tensor)
             if not base or not self._matters(base, tensor):
                 continue
+            if caching and is_cast(tensor):
+                self._casts.add(base)
             if self._recording.pool_of(base) == self._pool:
                 self._tensors[base].add(weakref.ref(tensor))
             if base not in living:
@@ -150,6 +162,7 @@ class _Reader:
                 host=first.host,
                 pooled=bool(self._recording.pool_of(memory.base)),
                 written=any(access.writes is True for access in accesses),
+                cast=memory.base in self._casts and not named.slots,
             )
         )
         if first.host:

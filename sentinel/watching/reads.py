@@ -43,6 +43,11 @@ class EagerMode(TorchDispatchMode):
 
     def _run(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         reads = self._reads
+        if reads.observer.capturing:
+            recorded = operator(function)
+            if recorded is not None:
+                reads.recorded(recorded, args)
+            return function(*args, **kwargs)
         known = operator(function) if reads.bases and reads.observer.following else None
         if known is None:
             return function(*args, **kwargs)
@@ -70,11 +75,17 @@ class Reads:
         self._aliases: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._next = itertools.count(1)
         self._kept = KeptNames()
+        self._copied: set[int] = set()  # pinned memory that the capture which is open has copied
+        self._written_early: list[int] = []  # places where the host wrote it afterwards
         self._displaced: dict[int, tuple[weakref.ref[torch.Tensor], int, str]] = {}
         observer.listeners.append(self.captured)
 
-    def captured(self, captured: Captured) -> None:
+    def captured(self, captured: Captured, graph: int) -> None:
         """There is a new graph."""
+        for site in self._written_early:
+            self.observer.tell(events.WrittenInCapture(graph, site))
+        self._copied.clear()
+        self._written_early.clear()
         for memory in captured.memories:
             if memory.number in captured.hosts:
                 self.hosts[memory.base] = memory
@@ -89,6 +100,21 @@ class Reads:
         for named in kept:
             for text, tensor in named.displaced():
                 self._displaced[id(tensor)] = (weakref.ref(tensor), graph, text)
+
+    # While capturing.
+
+    def recorded(self, known: Operator, args: Any) -> None:
+        """An operation of captured code."""
+        if known.kind in ("copy_", "_to_copy") and len(args) > (known.kind == "copy_"):
+            self.copied(args[known.kind == "copy_"])
+        if self._copied and 0 in known.written and isinstance(args[0], torch.Tensor):
+            if base_of(args[0]) in self._copied and not args[0].is_cuda:
+                self._written_early.append(self.observer.sites.here())
+
+    def copied(self, source: torch.Tensor) -> None:
+        """Captured code copies a tensor to the device."""
+        if not source.is_cuda and _is_pinned(source):
+            self._copied.add(base_of(source))
 
     # Operations.
 

@@ -25,6 +25,18 @@ def follow_waits(patches: Patches, observer: Observer) -> None:
     patches.set(streams.Stream, "finish", finish)
 
 
+def follow_uploads(patches: Patches, reads: Reads) -> None:
+    """Have copies from the host that are captured seen in mode "test"."""
+    plain = transfers._uploaded
+
+    def uploaded(tensor: Any, non_blocking: bool = False) -> Any:
+        if reads.observer.capturing:
+            reads.copied(tensor)
+        return plain(tensor, non_blocking)
+
+    patches.set(transfers, "_uploaded", uploaded)
+
+
 def follow_downloads(patches: Patches, reads: Reads) -> None:
     """Have copies to the host seen in mode "test"."""
     plain = transfers._downloaded

@@ -310,3 +310,24 @@ def test_the_graph_has_its_own_optimizer(watched: Any) -> None:
     optimizer.zero_grad(set_to_none=True)
     graph.replay()
     assert watched.findings == []
+
+
+def cast_before(cache: bool) -> Any:
+    import torch
+
+    layer, given = torch.nn.Linear(4, 4).cuda(), torch.ones(2, 4, device="cuda")
+    with torch.autocast("cuda", dtype=torch.float16, cache_enabled=cache):
+        layer(given)
+        graph, _ = capture(lambda: layer(given))
+        graph.replay()
+    return layer
+
+
+def test_a_weight_was_cast_before_the_capture(watched: Any) -> None:
+    assert cast_before(cache=True) is not None
+    assert set(codes(watched)) == {"CG801"}
+
+
+def test_weights_are_cast_by_the_graph(watched: Any) -> None:
+    assert cast_before(cache=False) is not None
+    assert watched.findings == []

@@ -242,3 +242,34 @@ def test_copies_that_fit(tested: Any) -> None:
     given[:2].copy_(torch.ones(2, device="cuda"))
     graph.replay()
     assert tested.findings == []
+
+
+def test_the_host_writes_between_two_recorded_copies(tested: Any) -> None:
+    import torch
+
+    host = torch.ones(4).pin_memory()
+    into = torch.zeros(4, device="cuda")
+
+    def body() -> None:
+        into.copy_(host, non_blocking=True)
+        host.fill_(2)
+
+    graph, _ = capture(body)
+    graph.replay()
+    (found,) = tested.findings
+    assert found.code == "CG107" and found.touched[0].function.endswith("body")
+
+
+def test_the_host_writes_before_a_copy_is_recorded(tested: Any) -> None:
+    import torch
+
+    host = torch.ones(4).pin_memory()
+    into = torch.zeros(4, device="cuda")
+
+    def body() -> None:
+        host.fill_(2)
+        into.copy_(host, non_blocking=True)
+
+    graph, _ = capture(body)
+    graph.replay()
+    assert tested.findings == []
