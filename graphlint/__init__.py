@@ -1,6 +1,7 @@
-"""A linter for CUDA-graph capture hazards in PyTorch code.
+"""A linter and a runtime sentinel for CUDA-graph capture hazards in PyTorch code.
 
-This package reads code; it never imports or runs the code it reads, and it never imports torch.
+The linter reads code; it never imports or runs the code it reads, and it never imports torch. What watches
+programs run is `graphlint.sentinel`.
 """
 
 __version__ = "0.1.0"
