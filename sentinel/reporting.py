@@ -64,11 +64,6 @@ def at_most(report: Report, most: int) -> Report:
     return replace(report, findings=report.findings[:most], hidden=report.hidden + more)
 
 
-def text_of(report: Report, style: Style) -> str:
-    """Return the report for people."""
-    return rendered("text", report, style)
-
-
 def rendered(name: str, report: Report, style: Style | None = None) -> str:
     """Return the report in one of the linter's formats."""
     return "".join(format_named(name)(report, style or Style()))

@@ -156,7 +156,7 @@ class Telling:
         """Tell what a watch has found, and return the exit code for it."""
         outcome = reporting.outcome_of(watch, table, self.root)
         shown = reporting.at_most(outcome.report, table.max_findings)
-        self._print(reporting.text_of(shown, tty_style(is_terminal=self.stderr.isatty())))
+        self._print(reporting.rendered("text", shown, tty_style(is_terminal=self.stderr.isatty())))
         self._print("".join(f"graphlint: {line}\n" for line in reporting.unused(table, outcome.used)))
         return max([FOUND if outcome.findings else 0, *self._write(outcome.report)])
 

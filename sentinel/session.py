@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from graphlint.sentinel.findings import Finding, Findings
 from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.settings import Mode
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer
 
-Mode = Literal["watch", "canary", "test"]
 Order = Literal["early", "lagging", "late"]
 Counts = list[int]  # captures and replays, as an observer counts them
 

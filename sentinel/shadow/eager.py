@@ -52,7 +52,7 @@ class Eager:
         """Compare; None when both agree, or differ only as two eager runs do. Raises NotRunnable."""
         replayed = self._replayed()
         pairs = list(self._pairs(self._made, replayed))
-        if not any(_unequal(there, eager) for _, there, eager in pairs):
+        if not any(differing(there, eager) for _, there, eager in pairs):
             return None
         with self._as_before_the_replay():
             again = self._subject.rerun(self._names, set())
@@ -133,7 +133,3 @@ class Eager:
 
     def _saved(self) -> list[Saved]:
         return [saved for saved, _ in self._made.written.values()]
-
-
-def _unequal(there: torch.Tensor, eager: torch.Tensor) -> bool:
-    return differing(there, eager)

@@ -16,7 +16,7 @@ from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.walk import ATOMS
 from graphlint.sentinel.shadow.statements import NotRunnable
 from graphlint.sentinel.shadow.writes import view_of
-from graphlint.sentinel.watching.runs import locals_of
+from graphlint.sentinel.watching.runs import content_of, locals_of
 
 Recall = Callable[[], Any]
 
@@ -47,13 +47,13 @@ def _is_plain(value: Any, depth: int) -> bool:
     """Whether an object is a handful of numbers and texts, which may live on unnoticed."""
     if isinstance(value, ATOMS):
         return True
-    if depth > 2 or hasattr(type(value), "__del__") or not is_program(type(value)):
+    if depth > 2 or hasattr(type(value), "__del__") or not _is_of_program(type(value)):
         return False
     held_there = getattr(value, "__dict__", None)
     return isinstance(held_there, dict) and all(_is_plain(item, depth + 1) for item in held_there.values())
 
 
-def is_program(kind: type) -> bool:
+def _is_of_program(kind: type) -> bool:
     """Whether a class is the program's own."""
     module = sys.modules.get(kind.__module__)
     return is_program_file(getattr(module, "__file__", None) or "<unknown>")
@@ -106,7 +106,7 @@ def _function(value: types.FunctionType, depth: int) -> Recall:
     """The function if it lives, else one like it: a local function dies with the call that made it."""
     reference = weakref.ref(value)
     code, module, name = value.__code__, value.__globals__, value.__name__
-    cells = [held(_content(cell), depth + 1) for cell in value.__closure__ or ()]
+    cells = [held(content_of(cell), depth + 1) for cell in value.__closure__ or ()]
     defaults = [held(item, depth + 1) for item in value.__defaults__ or ()]
     keywords = value.__kwdefaults__
 
@@ -119,13 +119,6 @@ def _function(value: types.FunctionType, depth: int) -> Recall:
         return made
 
     return recall
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 class Names:
@@ -155,7 +148,7 @@ class Names:
         function = self._function() if self._function is not None else None
         if function is None or function.__closure__ is None:
             return {}
-        return dict(zip(function.__code__.co_freevars, map(_content, function.__closure__)))
+        return dict(zip(function.__code__.co_freevars, map(content_of, function.__closure__)))
 
     def __iter__(self) -> Any:
         return iter(self._then)
@@ -169,7 +162,7 @@ def _function_of(frame: types.FrameType) -> weakref.ref[Any] | None:
     names = locals_of(frame)
     for candidate in gc.get_referrers(code):
         if isinstance(candidate, types.FunctionType) and candidate.__closure__ is not None:
-            cells = zip(code.co_freevars, map(_content, candidate.__closure__))
+            cells = zip(code.co_freevars, map(content_of, candidate.__closure__))
             if all(names.get(name) is content for name, content in cells):
                 return weakref.ref(candidate)
     return None

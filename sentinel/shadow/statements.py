@@ -57,6 +57,7 @@ def _position(frame: FrameType) -> tuple[int, int | None]:
 
 @lru_cache(maxsize=256)
 def source_tree(file: str) -> ast.Module:
+    """The syntax of a source file, which `linecache` may know from elsewhere; raises NotRunnable."""
     lines = linecache.getlines(file)
     if not lines:
         raise NotRunnable("its source text is not there")
@@ -67,6 +68,7 @@ def source_tree(file: str) -> ast.Module:
 
 
 def function_at(tree: ast.Module, code: CodeType) -> Any:
+    """The definition that has become `code`, or the whole tree for a module; raises NotRunnable."""
     if code.co_name == "<module>":
         return tree
     for node in ast.walk(tree):
@@ -87,10 +89,12 @@ def statements(function: Any) -> Iterator[ast.AST]:
 
 
 def last_line(node: Any) -> int:
+    """Where a node ends."""
     return int(node.end_lineno)
 
 
 def with_at(function: Any, frame: FrameType) -> ast.With:
+    """The innermost `with` statement that the frame is entering; raises NotRunnable."""
     line = frame.f_lineno
     found = [
         node

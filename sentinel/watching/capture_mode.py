@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.sentinel.shadow.writes import Writes
+from graphlint.sentinel.shadow.writes import Writes, tensors_of
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.calls import Calls
@@ -64,12 +64,4 @@ def _is_work(function: Any, args: Any, result: Any) -> bool:
     name = operation(function)
     if name.startswith(_NO_WORK) or getattr(function, "is_view", False):
         return False
-    return any(tensor.is_cuda for tensor in _tensors([result, *args]))
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in _tensors(item)]
-    return []
+    return any(tensor.is_cuda for tensor in tensors_of([result, *args]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -79,12 +80,9 @@ class Driver:
     def __init__(self) -> None:
         self._cuda = ctypes.CDLL("libcuda.so.1")
         self._own = os.open("/proc/self/mem", os.O_RDONLY)
+        weakref.finalize(self, os.close, self._own)
         self._layouts: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._names: dict[tuple[int, int], str] = {}
-
-    def close(self) -> None:
-        """Give back the file."""
-        os.close(self._own)
 
     def capturing(self, stream: int) -> int:
         """The graph that a stream is being captured into; 0 if there is none that is valid."""

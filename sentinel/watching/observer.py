@@ -23,7 +23,8 @@ from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
 
 if TYPE_CHECKING:
-    from graphlint.sentinel.session import Mode, Watch
+    from graphlint.sentinel.session import Watch
+    from graphlint.sentinel.settings import Mode
     from graphlint.sentinel.watching.reads import Reads
 
 

@@ -147,8 +147,8 @@ class Reads:
                 self.read(tensor, memory, host, times)
             if key in known.written:
                 self._write(memory, host, _misfit(known, args) if key in (0, "self") else "")
-        if known.kind in ("copy_", "_to_copy"):
-            self._copy(known, touched, args, kwargs)
+        if known.kind == "copy_":
+            self._copy(touched, args, kwargs)
 
     def after(self, known: Operator, touched: Touched, result: Any) -> None:
         """It has run: its results may be new names of the memory."""
@@ -186,9 +186,7 @@ class Reads:
 
     # Copies between device and host.
 
-    def _copy(self, known: Operator, touched: Touched, args: Any, kwargs: Any) -> None:
-        if known.kind != "copy_":
-            return
+    def _copy(self, touched: Touched, args: Any, kwargs: Any) -> None:
         target, source = args[0], args[1]
         waits = not (args[2] if len(args) > 2 else kwargs.get("non_blocking", False))
         if target.is_cuda and not source.is_cuda:

@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import CellType, CodeType, FrameType
 from typing import Any
 
 from graphlint.sentinel.watching import places
@@ -131,6 +131,14 @@ class GlobalRoot:
                 return frame.f_globals.get(self.name, MISSING)
             frame = frame.f_back
         return MISSING
+
+
+def content_of(cell: CellType) -> Any:
+    """What a cell of a closure holds, None if nothing yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def has_locals(frame: FrameType) -> bool:

@@ -20,7 +20,15 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.core.events import Kind
-from graphlint.sentinel.watching.runs import MISSING, FrameRoot, GlobalRoot, LaterCall, has_locals, locals_of
+from graphlint.sentinel.watching.runs import (
+    MISSING,
+    FrameRoot,
+    GlobalRoot,
+    LaterCall,
+    content_of,
+    has_locals,
+    locals_of,
+)
 
 _MOST = 20_000  # objects that one search looks into
 _LONGEST = 2_000  # items of one container
@@ -190,18 +198,11 @@ def _children(value: Any) -> Iterator[tuple[Any, str, Kind, Step]]:
             yield child, str(at), "item", ("item", at)
     elif isinstance(value, FunctionType):
         for at, cell in enumerate(value.__closure__ or ()):
-            yield _content(cell), value.__code__.co_freevars[at], "attribute", ("cell", at)
+            yield content_of(cell), value.__code__.co_freevars[at], "attribute", ("cell", at)
     elif isinstance(value, MethodType):
         yield value.__self__, "__self__", "attribute", ("self", None)
     else:
         yield from _attributes(value)
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _items(value: dict[Any, Any]) -> Iterator[tuple[Any, str, Kind, Step]]:

@@ -11,7 +11,6 @@ import pytest
 
 from graphlint.finding import Level
 from graphlint.formats import FORMATS
-from graphlint.formats.style import Style
 from graphlint.sentinel import reporting
 from graphlint.sentinel.allowing import Allowed, Table
 from graphlint.sentinel.findings import Finding
@@ -58,7 +57,7 @@ def outcome(root: Path, *findings: Finding, table: Table | None = None, unseen: 
 
 
 def test_text_shows_all_three_places_with_their_lines(tmp_path: Path, finding: Finding) -> None:
-    assert reporting.text_of(outcome(tmp_path, finding).report, Style()) == (
+    assert reporting.rendered("text", outcome(tmp_path, finding).report) == (
         "engine.py:6:5: error: CG101 [rebound-static-input] `x` is another tensor\n"
         "  |\n"
         "6 |     self.x = self.x + 1\n"
@@ -78,7 +77,7 @@ def test_text_shows_all_three_places_with_their_lines(tmp_path: Path, finding: F
 
 def test_what_is_missing_is_left_out(tmp_path: Path, finding: Finding) -> None:
     place = finding.captured[0]
-    text = reporting.text_of(outcome(tmp_path, seen(captured=(place,), replay=0)).report, Style())
+    text = reporting.rendered("text", outcome(tmp_path, seen(captured=(place,), replay=0)).report)
     assert "engine.py:2:5: error" in text
     assert "touched" not in text and "replayed" not in text
     assert "  seen at graph 1 (check: names)\n" in text
@@ -100,7 +99,7 @@ def test_a_finding_is_shown_where_memory_was_touched_else_replayed_else_captured
 def test_deep_stacks_and_long_lines_are_cut(tmp_path: Path) -> None:
     (tmp_path / "deep.py").write_text(f"call({'x' * 100})\n", encoding="utf-8")
     deep = seen(captured=tuple(at(tmp_path / "deep.py") for _ in range(9)))
-    text = reporting.text_of(outcome(tmp_path, deep).report, Style())
+    text = reporting.rendered("text", outcome(tmp_path, deep).report)
     assert text.count("step  call(x") == 4
     assert "… 5 more frames" in text
     assert max(map(len, text.splitlines()[4:])) < 100
@@ -118,7 +117,7 @@ def test_notes_and_what_is_only_possible_are_counted_not_shown(tmp_path: Path, f
     doubtful = seen(captured=finding.touched, confidence="possible")
     told = outcome(tmp_path, finding, note, doubtful)
     assert [each.level for each in told.findings] == [Level.ERROR]
-    assert "1 finding: 1 error; 2 more not shown" in reporting.text_of(told.report, Style())
+    assert "1 finding: 1 error; 2 more not shown" in reporting.rendered("text", told.report)
 
 
 def test_what_the_project_allows_is_counted_not_shown(tmp_path: Path, finding: Finding) -> None:
@@ -127,7 +126,7 @@ def test_what_the_project_allows_is_counted_not_shown(tmp_path: Path, finding: F
     table = Table((needed, idle))
     told = outcome(tmp_path, finding, table=table)
     assert told.findings == () and told.used == [needed]
-    assert "No findings; 1 allowed" in reporting.text_of(told.report, Style())
+    assert "No findings; 1 allowed" in reporting.rendered("text", told.report)
     assert reporting.unused(table, told.used) == ["allowed and not found in this run: CG201 in `*.py` (old)"]
 
 
@@ -135,11 +134,11 @@ def test_only_the_first_of_many_are_shown(tmp_path: Path, finding: Finding) -> N
     many = [seen(captured=(at(tmp_path / "engine.py", line),)) for line in range(1, 8)]
     report = reporting.at_most(outcome(tmp_path, *many).report, 3)
     assert [each.span.line for each in report.findings] == [1, 2, 3]
-    assert "3 findings: 3 errors; 4 more not shown" in reporting.text_of(report, Style())
+    assert "3 findings: 3 errors; 4 more not shown" in reporting.rendered("text", report)
 
 
 def test_text_says_what_was_not_seen(tmp_path: Path) -> None:
-    text = reporting.text_of(outcome(tmp_path, unseen=5).report, Style())
+    text = reporting.rendered("text", outcome(tmp_path, unseen=5).report)
     assert text.splitlines() == [
         "No findings (mode canary, 0 graphs, 0 replays)",
         "Not seen: kernel 0: no parameters",
