@@ -15,6 +15,8 @@ from graphlint.sentinel.findings import Stack
 Kind = Literal["attribute", "item", "parameter", "gradient", "global", "local", "argument"]
 Now = Literal["nothing", "other", "alike", "swapped"]
 
+LASTING: tuple[Kind, ...] = ("attribute", "item", "parameter", "global")  # names that outlive a call
+
 
 @dataclass(frozen=True, slots=True)
 class Name:

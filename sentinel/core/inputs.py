@@ -8,8 +8,6 @@ from graphlint.sentinel.core import events
 from graphlint.sentinel.core.machine import Check, Graph, State
 from graphlint.sentinel.findings import Confidence, Finding
 
-_LASTING = ("attribute", "item", "parameter", "global")
-
 
 class InputsInPlace(Check):
     """At each replay: inputs that are freed, and names that lead somewhere else now."""
@@ -109,7 +107,7 @@ def _tells(move: events.NameMoved) -> bool:
 
 
 def _telling(moves: list[events.NameMoved]) -> events.NameMoved:
-    return min(moves, key=lambda move: (move.name.kind not in _LASTING, len(move.name.text)))
+    return min(moves, key=lambda move: (move.name.kind not in events.LASTING, len(move.name.text)))
 
 
 def _now(move: events.NameMoved) -> str:

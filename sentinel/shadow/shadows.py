@@ -63,10 +63,10 @@ class Shadows(Companion):
             self._cannot(reason)
 
     def left(self, graph: Any, error: BaseException | None, caller: FrameType) -> None:
+        writes = self._observer.written.pop(id(graph), {})  # of graphs without a shadow, too
         shadow = self._shadows.get(graph)
         if shadow is not None and error is None:
             with aside():
-                writes = self._observer.written.pop(id(graph), {})
                 shadow.subject.ended(statement_frame(caller), writes)
 
     def lost(self, graph: Any) -> None:

@@ -43,12 +43,13 @@ class KeptNames:
         replay."""
         if not self._kept or not self._is_output(tensor):
             return None
-        for frame in _frames()[:1]:
-            read, values = names_read(frame), locals_of(frame)
-            found = [(self._kept.get((FrameRoot(frame, name).run, name)), name) for name in read]
-            old = [(replay, name) for replay, name in found if replay and values.get(name) is tensor]
-            return min(old)[::-1] if old else None
-        return None
+        frame = next(iter(_frames()), None)
+        if frame is None:
+            return None
+        read, values = names_read(frame), locals_of(frame)
+        found = [(self._kept.get((FrameRoot(frame, name).run, name)), name) for name in read]
+        old = [(replay, name) for replay, name in found if replay and values.get(name) is tensor]
+        return min(old)[::-1] if old else None
 
     def _is_output(self, value: Any) -> bool:
         known = self._outputs.get(id(value))

@@ -15,12 +15,11 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.core.events import Name, NameMoved, Now
+from graphlint.sentinel.core.events import LASTING, Name, NameMoved, Now
 from graphlint.sentinel.watching.memories import Memory, address, base_of, every_tensor
 from graphlint.sentinel.watching.runs import MISSING, FrameRoot, stack_locals
 from graphlint.sentinel.watching.slots import Found, Slot
 
-_LASTING = ("attribute", "item", "parameter", "global")
 _BEST = ("parameter", "attribute", "item", "global", "gradient", "local", "argument")
 _ALL_UP_TO = 16  # replays of a graph before which every name is looked at
 _IN_TURN = 8  # of later ones, how many names; and before every so many replays, the locals
@@ -104,7 +103,7 @@ class Named:
     def _kept(self, moved: set[int], values: list[Any]) -> bool:
         """Whether something lasting still leads to the input, known at capture or not."""
         for name, _, _ in self.slots:
-            if name.number not in moved and name.kind in _LASTING:
+            if name.number not in moved and name.kind in LASTING:
                 return True
         living = [tensor for tensor in every_tensor() if base_of(tensor) == self.memory.base]
         return any(_lastingly_held(tensor, (living, values)) for tensor in living)

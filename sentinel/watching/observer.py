@@ -165,17 +165,16 @@ class Observer:
 
     def memories_of(self, number: int) -> list[Memory]:
         """What a graph reads and writes of memory that programs can name."""
-        for record in self._records.values():
-            if record.number == number and record.captured is not None:
-                return list(record.captured.memories)
-        return []
+        captured = self._captured(number)
+        return list(captured.memories) if captured is not None else []
 
     def outputs_of(self, number: int) -> list[tuple[Memory, list[weakref.ref[torch.Tensor]]]]:
         """The memory that a graph made, each with the tensors on it when its capture ended."""
-        for record in self._records.values():
-            if record.number == number and record.captured is not None:
-                return record.captured.made
-        return []
+        captured = self._captured(number)
+        return captured.made if captured is not None else []
+
+    def _captured(self, number: int) -> Captured | None:
+        return next((record.captured for record in self._records.values() if record.number == number), None)
 
     def report(self, finding: Finding) -> None:
         """Hand a finding to whoever watches."""

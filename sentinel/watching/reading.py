@@ -17,8 +17,6 @@ from graphlint.sentinel.watching.memories import Memories, Memory, base_of, ever
 from graphlint.sentinel.watching.names import Named
 from graphlint.sentinel.watching.slots import Found, Search, arguments
 
-_LASTING = ("attribute", "item", "parameter", "global")
-
 
 @dataclass(slots=True)
 class Captured:
@@ -184,7 +182,7 @@ class _Reader:
         if gradients:
             self._captured.names.append(Named(memory, gradients, [], self._next_name))
             self._next_name += len(gradients)
-        lasting = [held for held in self._slots.get(memory.base, []) if held[1].kind in _LASTING]
+        lasting = [held for held in self._slots.get(memory.base, []) if held[1].kind in events.LASTING]
         if lasting:
             self._captured.kept.append(Named(memory, lasting, [], 0))
 

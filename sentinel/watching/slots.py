@@ -32,6 +32,8 @@ from graphlint.sentinel.watching.runs import (
 
 _MOST = 20_000  # objects that one search looks into
 _LONGEST = 2_000  # items of one container
+_DEEPEST = 4  # levels of containers that an argument is looked for in
+_MOST_GIVEN = 64  # items of each of them
 _KEYS = (str, int, tuple, bool, type(None), torch.dtype)
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, torch.dtype, torch.device)
 
@@ -234,7 +236,7 @@ def _joined(text: str, name: str, kind: Kind) -> str:
 def arguments(frames: list[FrameType]) -> Found:
     """The tensors that the calls going on were given, as later calls of the same functions give others."""
     found: Found = []
-    for frame in frames if frames else ():
+    for frame in frames:
         for name, value in locals_of(frame).items() if has_locals(frame) else ():
             root = FrameRoot(frame, name)
             if root.is_argument:
@@ -248,7 +250,3 @@ def _given(found: Found, value: Any, text: str, root: Root, steps: tuple[Step, .
     elif type(value) in (dict, list, tuple) and len(steps) < _DEEPEST:
         for child, name, kind, step in itertools.islice(_children(value), _MOST_GIVEN):
             _given(found, child, _joined(text, name, kind), root, (*steps, step))
-
-
-_DEEPEST = 4
-_MOST_GIVEN = 64
