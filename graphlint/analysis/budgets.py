@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 # What may be spent before anything is captured or replayed: what has not captured by then does not come to it
 # with twice as much.
 PATIENCE = 30_000
-# A root with fewer steps than that is a caller of what is run with more: at half of them, whatever took
-# them, it is given up in the same way. Callers that come to a capture do so by less.
-CALLERS_WAIT = 2
 # The part of a root's steps that making one given object may take.
 SHARE = 6
 # How often the machine looks, as a part of a root's steps: also what a constructor may take.
@@ -54,7 +51,6 @@ class Budget:
         self.total = steps
         self.end = self.most = steps
         self.patience = min(PATIENCE, steps * 4 // 5)
-        self.longest_wait = steps if steps > PATIENCE else steps // CALLERS_WAIT
         self.stretch = max(LEAST, steps // LOOKS)
         m.limit = min(self.stretch, self.end)
         self.since = 0  # when the stretch began in which a plain call may take most
@@ -63,7 +59,7 @@ class Budget:
     def look(self) -> None:
         """The limit is reached: give up, leave a call, or go on to the next limit."""
         m = self.m
-        if m.steps > self.end or (self.captured < 0 and m.steps > min(self.patience, self.longest_wait)):
+        if m.steps > self.end or (m.steps > self.patience and self.captured < 0):
             raise Exhausted
         m.limit = min(self.end, m.steps + self.stretch)
         if m.captures or m.foreign is not None:
