@@ -103,7 +103,7 @@ class Wrapped(Generic[P, R]):
         inputs = self._inputs() if callable(self._inputs) else self._inputs
         rows = padding(*args, **kwargs) if callable(padding) else padding
         name = getattr(runner, "__qualname__", type(runner).__qualname__)
-        return Call(runner, name, self._calls, args, kwargs, dict(inputs), rows, self._eager)
+        return Call(runner, name, self._calls, args, kwargs, _named(inputs), rows, self._eager)
 
 
 def wrap(
@@ -118,6 +118,14 @@ def wrap(
     `inputs` are the tensors that are written before every call, by name, or a function that gives them anew.
     `padding` is the number of real rows of these inputs, or a function that is given the arguments of a call
     and returns it: what is in the other rows must not matter. `eager` is given the same arguments and returns
-    the same result without a graph.
+    the same result without a graph. Raises TypeError where `inputs` has no names.
     """
+    if inputs is not None and not callable(inputs):
+        _named(inputs)
     return Wrapped(runner, inputs or {}, padding, eager)
+
+
+def _named(inputs: object) -> dict[str, Any]:
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f"`inputs` are tensors by name, such as {{'x': x}}, not {type(inputs).__name__}")
+    return dict(inputs)

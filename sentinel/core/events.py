@@ -69,7 +69,8 @@ class Output:
 class CaptureEnded:
     """A capture came to an end; `ranges` are the (start, end) of pool memory that the graph writes.
 
-    `knows_writes` is False where it is not known which inputs the graph writes.
+    `knows_writes` is False where it is not known which inputs the graph writes; `by_library` is True where
+    a function of torch, and not the program, has opened it among others.
     """
 
     graph: int
@@ -79,6 +80,7 @@ class CaptureEnded:
     outputs: tuple[Output, ...] = ()
     ranges: tuple[tuple[int, int], ...] = ()
     knows_writes: bool = True
+    by_library: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from graphlint.sentinel.core.machine import Check, State
 from graphlint.sentinel.findings import Finding, Place
 
 _ENOUGH = 3  # captures in a row
+_BLOCK = 512  # bytes: what the allocator hands out is a multiple of it
 
 
 class CaptureOrder(Check):
@@ -23,8 +24,8 @@ class CaptureOrder(Check):
 
     def on(self, event: events.Event) -> Iterator[Finding]:
         assert isinstance(event, events.CaptureEnded)
-        largest = max((made.size for made in event.outputs), default=0)
-        if not largest or not event.stack:
+        largest = _blocks(max((made.size for made in event.outputs), default=0))
+        if not largest or not event.stack or event.by_library:
             return
         sizes = self._sizes.setdefault((event.pool, event.stack[0]), [])
         if sizes and sizes[-1] >= largest:
@@ -37,3 +38,7 @@ class CaptureOrder(Check):
             )
             graph = self.state.graphs[event.graph]
             yield self.finding("CG601", message, graph, level="warning", confidence="likely")
+
+
+def _blocks(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK

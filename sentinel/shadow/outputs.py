@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -31,6 +32,15 @@ def changed_tensors(changed: Iterable[Change], added: Iterable[tuple[str, Any]])
     """Paths at which a capture has left a tensor that was not there."""
     now = {change.path for change in changed if change.now.kind == "tensor"}
     return now | {path for path, value in added if isinstance(value, torch.Tensor)}
+
+
+def below(paths: Iterable[str], names: Iterable[str]) -> set[str]:
+    """The paths that begin with one of these names.
+
+    Names that a body in a module's own code assigns are globals at the capture, and locals when it runs again:
+    what the module has under them is not what the second run has made.
+    """
+    return {path for path in paths if re.split(r"[.\[]", path, maxsplit=1)[0] in set(names)}
 
 
 def gradients(ungraded: list[tuple[str, weakref.ref[torch.Tensor]]]) -> dict[str, torch.Tensor]:

@@ -78,7 +78,8 @@ class Subject:
         walk = Walk(self._own_names(names), self._roots)
         changed = self._begin.changes(walk)
         self._site.own |= {change.path for change in changed}
-        self._hidden = outputs.changed_tensors(changed, self._begin.added(walk))
+        hidden = outputs.changed_tensors(changed, self._begin.added(walk))
+        self._hidden = hidden - outputs.below(hidden, self._body.assigned & self._module.keys())
         found = self._results(names | {RETURNED: None}, walk)
         self._outputs = {what: weakref.ref(tensor) for what, tensor in found.items()}
 
@@ -135,7 +136,7 @@ class Subject:
         found = outputs.of_targets(self._body.targets, names, self._module)
         if self._hidden:
             walk = walk or Walk(self._own_names(names), self._roots)
-            found |= {path: walk.tensors[path] for path in self._hidden if path in walk.tensors}
+            found = {path: walk.tensors[path] for path in self._hidden if path in walk.tensors} | found
         return found | outputs.gradients(self._ungraded)
 
     def _own_names(self, names: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -75,7 +76,7 @@ class _Output:
         most = 0
         for tensor in [tensor for reference in self._tensors if (tensor := reference()) is not None]:
             for holder in gc.get_referrers(tensor):
-                if type(holder) in (list, dict):
+                if type(holder) is list or (type(holder) is dict and not _is_namespace(holder)):
                     items = holder.values() if isinstance(holder, dict) else holder
                     most = max(most, sum(item is tensor for item in items))
         return most
@@ -90,3 +91,21 @@ class _Output:
             tensor = reference()
             count += sys.getrefcount(tensor) if tensor is not None else 0
         return count
+
+
+def _is_namespace(items: dict[Any, Any]) -> bool:
+    """Whether a module, an object or a running function has its names in a dict: two names of one result are
+    no collection of results."""
+    if "__builtins__" in items:
+        return True
+    for holder in gc.get_referrers(items):
+        if isinstance(holder, FrameType) or _names_of(holder) is items:
+            return True
+    return False
+
+
+def _names_of(holder: object) -> object:
+    try:
+        return object.__getattribute__(holder, "__dict__")
+    except AttributeError:
+        return None

@@ -20,6 +20,8 @@ _SKIPPED = tuple(
     for module in (torch, graphlint.sentinel)
     if module.__file__
 )
+_TORCH = os.path.dirname(str(torch.__file__)) + os.sep
+_ENDS = {"__enter__", "__exit__", "capture_begin", "capture_end"}
 _RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "multiprocessing"))
 _CALL_BACK = {"raises.py", "python_api.py", "recwarn.py"}  # of pytest's own, those that tests call
 _BETWEEN = {contextlib.__file__, runpy.__file__, threading.__file__}
@@ -68,6 +70,18 @@ def frames() -> list[FrameType]:
 def here() -> Stack:
     """The program's stack."""
     return tuple(_place(frame.f_code, frame.f_lineno) for frame in frames())
+
+
+def by_library() -> bool:
+    """Whether the program has called a function of torch that captures, such as `make_graphed_callables`,
+    and not what opens or ends a capture."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_program(frame.f_code):
+        code = frame.f_code
+        if code.co_filename.startswith(_TORCH) and code.co_name not in _ENDS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _place(code: CodeType, line: int) -> Place:

@@ -38,7 +38,9 @@ class Captured:
     def event(self, graph: int, pool: int, stack: Stack) -> events.CaptureEnded:
         """As the machine wants it."""
         inputs, outputs = tuple(self.inputs), tuple(self.outputs)
-        return events.CaptureEnded(graph, pool, stack, inputs, outputs, tuple(self.ranges), self.knows_writes)
+        return events.CaptureEnded(
+            graph, pool, stack, inputs, outputs, tuple(self.ranges), self.knows_writes, places.by_library()
+        )
 
 
 def read(recording: Recording, accesses: list[Access], pool: int, memories: Memories) -> Captured:

@@ -249,6 +249,24 @@ def test_each_graph_of_a_pool_is_smaller_than_the_last(watched: Any) -> None:
     assert watched.findings == [] and graphs
 
 
+def test_graphs_that_all_fit_into_one_block_make_no_pool_grow(watched: Any) -> None:
+    import torch
+
+    given = torch.ones(64, device="cuda")
+    pool = torch.cuda.graph_pool_handle()
+    graphs = [capture(part(given, size), pool=pool) for size in (8, 16, 32)]
+    assert watched.findings == [] and graphs
+
+
+def test_torch_chooses_the_order_of_captures(watched: Any) -> None:
+    import torch
+
+    wide = [torch.nn.Linear(256, 1).cuda(), torch.nn.Linear(256, 512).cuda()]
+    samples = [(torch.randn(size, 256, device="cuda"),) for size in (200, 400)]
+    graphs = torch.cuda.make_graphed_callables(tuple(wide), tuple(samples))
+    assert watched.findings == [] and graphs
+
+
 def test_a_local_is_bound_to_another_tensor_and_the_old_one_has_another_name(watched: Any) -> None:
     import torch
 

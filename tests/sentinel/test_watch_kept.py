@@ -8,6 +8,15 @@ from typing import Any
 from tests.sentinel.capturing import capture
 
 
+_SEVERAL_NAMES = """
+result = run(1.0)
+also = result
+for value in range(5):
+    result = run(float(value))
+    best = result if value % 2 else None
+"""
+
+
 class Runner:
     """Doubles what it is given and returns its static output itself."""
 
@@ -90,3 +99,25 @@ def test_holders_that_come_once_in_a_while_are_no_row(watched: Any) -> None:
         if value % 3 == 0:
             shown.append(result[0])
     assert watched.findings == []
+
+
+def test_a_module_has_several_names_for_one_result(watched: Any) -> None:
+    names: dict[str, Any] = {"run": Runner()}
+    exec(_SEVERAL_NAMES, names)
+    assert watched.findings == [] and names["also"] is names["result"]
+
+
+def test_an_object_has_several_names_for_one_result(watched: Any) -> None:
+    runner: Any = Runner()
+    names = vars(runner)
+    for value in range(5):
+        runner.last = runner(float(value))
+        runner.best = runner.last if value % 2 else None
+    assert watched.findings == [] and names["last"] is names["out"]
+
+
+def test_a_dict_of_results(watched: Any) -> None:
+    runner = Runner()
+    kept = {"first": runner(0.0), "second": runner(1.0), "third": runner(2.0)}
+    runner(3.0)
+    assert found(watched) == [("CG201", "kept-outputs")] and kept
