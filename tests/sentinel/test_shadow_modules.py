@@ -44,4 +44,4 @@ def test_the_results_of_the_second_run_are_its_own(tested: Any, tmp_path: Path) 
 def test_a_flag_changes(tested: Any, tmp_path: Path) -> None:
     run(tmp_path, _PROGRAM + "config['bias'] = False\ngraph.replay()\n")
     assert codes(tested) == ["CG402"]
-    assert messages(tested)[0].endswith("`config['bias']` was True at the capture and is False now")
+    assert messages(tested).endswith("`config['bias']` was True at the capture and is False now")

@@ -7,7 +7,6 @@ from typing import Any
 
 from tests.sentinel.capturing import capture
 
-
 _SEVERAL_NAMES = """
 result = run(1.0)
 also = result

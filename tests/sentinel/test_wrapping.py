@@ -123,3 +123,8 @@ def test_a_constant_number_of_real_rows_and_no_declaration_at_all(judge: Listeni
         (5, {}, None),
         (None, {}, None),
     ]
+
+
+def test_inputs_without_names_are_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="`inputs` are tensors by name"):
+        wrap(len, inputs=[1, 2])  # type: ignore[arg-type]
