@@ -15,7 +15,6 @@ from typing import Any
 from graphlint.sentinel.findings import Finding, Stack
 from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.undoing import Effect
-from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.companions import is_aside
 
@@ -30,7 +29,9 @@ class Attribute:
 
     def __get__(self, instance: Any, kind: Any = None) -> Any:
         if instance is None:
-            return self.fallback if self.fallback is not _MISSING else self
+            if self.fallback is _MISSING:
+                raise AttributeError(f"type object {kind.__name__!r} has no attribute {self.name!r}")
+            return self.fallback
         value = vars(instance).get(self.name, self.fallback)
         if value is _MISSING:
             raise AttributeError(f"{type(instance).__name__!r} object has no attribute {self.name!r}")
@@ -66,8 +67,7 @@ class Effects:
 
     def __init__(self, report: Callable[[Finding], None]) -> None:
         self._report = report
-        self._patches = Patches()
-        self._watched: set[tuple[type, str]] = set()
+        self._watched: dict[tuple[type, str], tuple[Attribute, Any]] = {}  # and what the class held itself
         self._stale: dict[tuple[int, str], _Stale] = {}
 
     def replayed(
@@ -80,8 +80,14 @@ class Effects:
                 self._stale[(id(instance), name)] = _Stale(effect, bodies, captured, graph, replay)
 
     def finish(self) -> None:
-        """Put the classes back."""
-        self._patches.restore()
+        """Put the classes back, but for what the program has bound anew meanwhile."""
+        for (kind, name), (stand_in, before) in self._watched.items():
+            if vars(kind).get(name) is not stand_in:
+                continue
+            if before is _MISSING:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, before)
         self._watched.clear()
         self._stale.clear()
 
@@ -94,8 +100,9 @@ class Effects:
         fallback = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), _MISSING)
         if hasattr(type(fallback), "__get__") or "__getattribute__" in vars(kind):
             return False
-        self._patches.set(kind, name, Attribute(name, fallback, self._told))
-        self._watched.add((kind, name))
+        stand_in = Attribute(name, fallback, self._told)
+        self._watched[kind, name] = stand_in, vars(kind).get(name, _MISSING)
+        setattr(kind, name, stand_in)
         return True
 
     def _told(self, instance: Any, name: str, written: bool) -> None:

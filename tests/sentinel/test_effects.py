@@ -83,3 +83,28 @@ def test_classes_are_what_they_were_afterwards() -> None:
         assert meter.calls == 1 and codes(watching) == ["CG403"]
     assert dict(vars(Meter)) == before
     assert meter.calls == 1 and vars(meter)["calls"] == 1
+
+
+def test_a_class_has_no_more_attributes_than_before(tested: Any) -> None:
+    meter = Meter()
+    meter.width = 0
+    meter.graph.replay()
+    assert not hasattr(Meter, "width")
+    assert meter.width == 0
+    assert [found.code for found in tested.findings] == ["CG403"]
+
+
+def test_what_the_program_binds_to_a_class_meanwhile_stays() -> None:
+    import pytest
+
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import watch
+
+    class Own(Meter):
+        calls = 0
+
+    with watch("test", virtual=not torch.cuda.is_available()):
+        meter = Own()
+        meter.graph.replay()
+        Own.calls = 7
+    assert Own.calls == 7
