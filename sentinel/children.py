@@ -52,20 +52,14 @@ class Handover:
 
     def in_child(self) -> None:
         """What was seen before belongs to the parent; the rest is written."""
-        self._before = {replace(finding, times=1): finding.times for finding in self._seen.findings}
+        self._before = {replace(finding, times=1): finding.times for finding in self._seen.so_far()}
         self._counts = (self._seen.graphs, self._seen.replays)
-        setattr(self._seen, "add", self._add)  # noqa: B010
+        self._seen.on_new = self.write
         util.Finalize(None, self._end, exitpriority=_LAST)
 
     def _end(self) -> None:
         self._closing.close()
         self.write()
-
-    def _add(self, finding: Finding) -> None:
-        known = len(self._seen.findings)
-        Watch.add(self._seen, finding)
-        if len(self._seen.findings) > known:
-            self.write()
 
     def write(self) -> None:
         """Write it under a name that is this process's own."""
@@ -79,7 +73,7 @@ class Handover:
         _write(self._folder, content)
 
     def _new(self) -> Iterator[Finding]:
-        for finding in self._seen.findings:
+        for finding in self._seen.so_far():
             times = finding.times - self._before.get(replace(finding, times=1), 0)
             if times:
                 yield replace(finding, times=times)

@@ -52,11 +52,12 @@ class Findings:
     def __init__(self) -> None:
         self._found: dict[_Key, Finding] = {}
 
-    def add(self, finding: Finding) -> None:
-        """Add one, or count it if it is there."""
+    def add(self, finding: Finding) -> bool:
+        """Add one, or count it if it is there; returns whether it is new."""
         key = _key(finding)
         before = self._found.get(key)
         self._found[key] = finding if before is None else replace(before, times=before.times + finding.times)
+        return before is None
 
     def as_list(self) -> list[Finding]:
         """What was found, in the order of its first appearance."""

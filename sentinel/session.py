@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +24,7 @@ class Watch:
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
         self.closing = ExitStack()  # what ends with this watch
+        self.on_new: Callable[[], None] = lambda: None  # is called for each finding that is not a repetition
         self._findings = Findings()
         self._unseen: dict[str, int] = {}
         self._counts: Counts = [0, 0]
@@ -56,6 +57,10 @@ class Watch:
         """The findings, in the order of their first appearance."""
         if self in _installed.watches and _installed.observer is not None:
             _installed.observer.settle()
+        return self.so_far()
+
+    def so_far(self) -> list[Finding]:
+        """Those that are there already, without waiting for what the device has yet to answer."""
         return self._findings.as_list()
 
     @property
@@ -65,7 +70,8 @@ class Watch:
 
     def add(self, finding: Finding) -> None:
         """Take a finding."""
-        self._findings.add(finding)
+        if self._findings.add(finding):
+            self.on_new()
 
     def miss(self, what: str) -> None:
         """Note something that could not be looked at."""

@@ -10,6 +10,7 @@ import torch
 
 from graphlint.sentinel.watching.accesses import Access, pool_number
 from graphlint.sentinel.watching.libcuda import Driver, Word
+from graphlint.sentinel.watching.observer import stream_of
 
 
 class Nodes:
@@ -76,9 +77,7 @@ class Nodes:
         return False
 
     def busy(self, stream: int) -> bool:
-        number, index = divmod(stream, 64)
-        handle = torch.cuda.Stream(stream_id=number, device_index=index, device_type=1)
         try:
-            return not torch._C._CudaStreamBase.query(handle)
+            return not torch._C._CudaStreamBase.query(stream_of(stream))
         except RuntimeError:
             return False

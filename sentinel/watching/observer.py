@@ -231,6 +231,12 @@ def number_of_virtual(stream: Any) -> int:
     return int(stream.number) * _DEVICES
 
 
+def stream_of(number: int) -> Any:
+    """The stream of a GPU that has a number."""
+    stream, index = divmod(number, _DEVICES)
+    return torch.cuda.Stream(stream_id=stream, device_index=index, device_type=1)
+
+
 def number_of(stream: Any) -> int:
     """The number of a stream."""
     return int(stream.stream_id) * _DEVICES + int(stream.device_index)
