@@ -37,8 +37,8 @@ def changed_tensors(changed: Iterable[Change], added: Iterable[tuple[str, Any]])
 def below(paths: Iterable[str], names: Iterable[str]) -> set[str]:
     """The paths that begin with one of these names.
 
-    Names that a body in a module's own code assigns are globals at the capture, and locals when it runs again:
-    what the module has under them is not what the second run has made.
+    Names that a body in a module's own code assigns are globals at the capture, and locals when it runs
+    again: what the module has under them is not what the second run has made.
     """
     return {path for path in paths if re.split(r"[.\[]", path, maxsplit=1)[0] in set(names)}
 
