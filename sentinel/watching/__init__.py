@@ -35,6 +35,8 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     graphs.install(patches, observer)
     edges.install(patches, observer)
     contexts.install(patches, observer)
-    observer.companions += [Calls(patches, observer), Shadows(observer), Twins(observer)]
-    observer.companions += [Census(observer), Canaries(observer), Padding(observer), Consumed(observer)]
+    calls, shadows, twins = Calls(patches, observer), Shadows(observer), Twins(observer)
+    canaries = Canaries(observer)  # takes the pattern out of the inputs before a shadow reads them
+    observer.companions += [calls, canaries, shadows, twins]
+    observer.companions += [Census(observer), Padding(observer), Consumed(observer)]
     return observer

@@ -225,3 +225,22 @@ def test_everything_is_put_back_when_a_check_fails_at_the_end(monkeypatch: pytes
         assert torch.cuda.CUDAGraph.replay is not replay
     assert torch.cuda.CUDAGraph.replay is replay
     assert judges == []
+
+
+def test_captured_code_never_runs_again_with_the_pattern(tested: Any) -> None:
+    """An index that the pattern stands for lies outside of everything."""
+    import torch
+
+    index, table = torch.zeros(4, dtype=torch.long, device="cuda"), torch.arange(10.0, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = table[index]
+
+    def look_up(value: int) -> Any:
+        index[:3].fill_(value)
+        graph.replay()
+        return out.clone()
+
+    call = wrapped(look_up, inputs={"index": index})
+    assert call(2).tolist() == [2.0, 2.0, 2.0, 0.0]
+    assert not [what for what in tested.unseen if "its body raised" in what]
