@@ -36,4 +36,4 @@ def weakly(value: Any) -> weakref.ref[Any] | None:
         return None
 
 
-_SAFE = (torch.Tensor, torch.UntypedStorage, torch.nn.Module, torch.optim.Optimizer)
+_SAFE = (torch.Tensor, torch.UntypedStorage, torch.nn.Module, torch.optim.Optimizer, torch.cuda.CUDAGraph)

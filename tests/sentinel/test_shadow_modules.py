@@ -45,3 +45,9 @@ def test_a_flag_changes(tested: Any, tmp_path: Path) -> None:
     run(tmp_path, _PROGRAM + "config['bias'] = False\ngraph.replay()\n")
     assert codes(tested) == ["CG402"]
     assert messages(tested).endswith("`config['bias']` was True at the capture and is False now")
+
+
+def test_a_graph_is_gone_when_the_program_lets_it_go(tested: Any, tmp_path: Path) -> None:
+    forget = "import gc, weakref\ngone = weakref.ref(graph)\ndel graph\ngc.collect()\nassert gone() is None\n"
+    run(tmp_path, _PROGRAM + forget)
+    assert tested.findings == []
