@@ -14,8 +14,10 @@ import torch
 
 from graphlint.sentinel.virtual import errors
 from graphlint.sentinel.virtual.device import device
+from graphlint.sentinel.virtual.tensors import is_virtual
 
 _KEY = "graphlint.stream"
+_OVERWRITTEN = "modified by an inplace operation: [torch."
 
 
 def note(made: Any) -> None:
@@ -45,9 +47,20 @@ def engine(plain: Callable[..., Any], mode: Callable[[], Any]) -> Callable[..., 
     def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
         _check(outputs, kwargs)
         with mode():
-            return plain(outputs, *args, **kwargs)
+            try:
+                return plain(outputs, *args, **kwargs)
+            except RuntimeError as error:
+                _name_device(error, outputs)
+                raise
 
     return run_backward
+
+
+def _name_device(error: RuntimeError, outputs: Any) -> None:
+    """Autograd names the type of what was overwritten, and takes the device's tensors for the CPU's."""
+    text = str(error)
+    if _OVERWRITTEN in text and any(is_virtual(output) for output in outputs):
+        error.args = (text.replace(_OVERWRITTEN, _OVERWRITTEN + "cuda.", 1),)
 
 
 def _check(outputs: Any, kwargs: dict[str, Any]) -> None:

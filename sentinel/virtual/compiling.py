@@ -1,8 +1,9 @@
 """`torch.compile`: the function runs uncompiled and says so once. What programs rely on besides speed is
 kept.
 
-Compiling inside a capture fails as it does with inductor, and `mode="reduce-overhead"` returns memory that
-the next run overwrites: reading an overwritten output raises what torch raises.
+Compiling for the first time inside a capture fails as it does with inductor, compiling again for another
+shape does not. `mode="reduce-overhead"` returns memory that the next run overwrites: reading an overwritten
+output raises what torch raises.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Compiled:
         if "compile" not in device().warm:
             device().warm.add("compile")
             warnings.warn(_SAID, stacklevel=4)
-        if self._inductor and device().current.capture is not None:
+        if self._inductor and not self._seen and device().current.capture is not None:
             _fail_to_compile()
         self._seen[key] = Overwriting()
 

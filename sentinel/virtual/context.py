@@ -21,6 +21,7 @@ from graphlint.sentinel.virtual import (
     compiling,
     custom,
     ended,
+    graphs,
     grouping,
     moves,
     namespace,
@@ -66,6 +67,7 @@ def virtual_cuda(
     finally:
         patches.restore()
         use(None)
+        graphs.forget()
         ended.end()
 
 

@@ -12,6 +12,7 @@ from graphlint.sentinel.virtual.rng import VirtualGenerator
 from graphlint.sentinel.virtual.streams import Event, Order, Stream, Wait
 
 _SIDE_STREAMS = 32  # torch hands out its pool of side streams in turn
+_pools = itertools.count(1)  # of all devices: memory outlives a device, and no pool is another's
 
 
 class Device:
@@ -23,7 +24,7 @@ class Device:
         self.default_stream = Stream(0, order)
         self.streams: dict[int, Stream] = {0: self.default_stream}
         self.captures: list[Capture] = []
-        self.pools = itertools.count(1)
+        self.pools = _pools
         self.generator = VirtualGenerator("cuda")
         self.sync_debug = 0
         self.warm: set[str] = set()

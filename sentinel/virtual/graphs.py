@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from typing import Any
+from weakref import WeakValueDictionary
 
 from graphlint.sentinel.virtual import ended, errors
 from graphlint.sentinel.virtual.capture import Capture, ordered
@@ -33,6 +34,42 @@ class Replay(Step):
             step.run()
 
 
+class Seeds:
+    """Memory for the seed and the offset of a generator, shared by all graphs that draw from it."""
+
+    def __init__(self) -> None:
+        stream = device().current.number
+        self._memory = [device_memory().take(8, 0, stream) for _ in range(2)]
+
+
+_seeds_of: WeakValueDictionary[Philox, Seeds] = WeakValueDictionary()
+
+
+def _seeds(philox: Philox) -> Seeds:
+    found = _seeds_of.get(philox)
+    if found is None:
+        found = _seeds_of[philox] = Seeds()
+    return found
+
+
+class Held:
+    """What a graph holds until it is reset or dies: a use of its pool, and its generators' seeds."""
+
+    def __init__(self, pool: int, seeds: list[Seeds]) -> None:
+        self.instantiated = False
+        self._pool, self._seeds = pool, seeds
+        _users[pool] = _users.get(pool, 0) + 1
+
+    def release(self) -> None:
+        """Give it all back, once."""
+        if not self._seeds:
+            return
+        self._seeds = []
+        _users[self._pool] -= 1
+
+    __del__ = release
+
+
 class GraphBase:
     """What torch's extension module calls `_CUDAGraph`; each attribute here is patched onto that class."""
 
@@ -42,7 +79,7 @@ class GraphBase:
     _generators: list[VirtualGenerator]
     _pool: int | None
     _keep: bool
-    _instantiated: bool
+    _held: Held | None
 
     def __new__(cls, keep_graph: bool = False) -> Any:
         graph = ended.remember(bare_graph(cls))
@@ -53,7 +90,7 @@ class GraphBase:
             {},
             [],
         )
-        graph._pool, graph._instantiated = None, False
+        graph._pool, graph._held = None, None
         return graph
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -68,16 +105,18 @@ class GraphBase:
         if self._steps is not None or self._capture is not None:
             raise RuntimeError(errors.OWNS_GRAPH)
         number = pool[1] if pool is not None else next(device().pools)
+        generators = [device().generator, *self._generators]
+        held = Held(number, [_seeds(generator.philox) for generator in generators])
         capture = device().begin(number, capture_error_mode)
-        self._capture, self._pool = capture, number
-        _users[number] = _users.get(number, 0) + 1
-        for generator in [device().generator, *self._generators]:
+        self._capture, self._pool, self._held = capture, number, held
+        for generator in generators:
             generator.philox.capture = capture
 
     def capture_end(self) -> None:
         """Close it, keep what was recorded, make it ready to run unless it was asked not to."""
         self.capture_end_pre()
-        self._instantiated = not self._keep
+        if self._held is not None and not self._keep:
+            self._held.instantiated = True
 
     def capture_end_pre(self) -> None:
         """The first half of that: torch 2.14 and newer let hooks run between the two."""
@@ -99,17 +138,17 @@ class GraphBase:
 
     @property
     def _has_graph_exec(self) -> bool:
-        return self._instantiated
+        return self._held is not None and self._held.instantiated
 
     def instantiate(self) -> None:
         """Make it ready to run."""
-        if self._steps is None:
+        if self._steps is None or self._held is None:
             raise RuntimeError("Called CUDAGraph::instantiate without a preceding successful capture.")
-        self._instantiated = True
+        self._held.instantiated = True
 
     def replay(self) -> None:
         """Run what was recorded on the current stream."""
-        if self._steps is None:
+        if self._steps is None or self._held is None:
             raise RuntimeError(errors.NEVER_CAPTURED)
         stream = device().current
         if stream.capture is not None:
@@ -118,14 +157,14 @@ class GraphBase:
             if philox.capture is not None:
                 raise RuntimeError(errors.STUCK_GENERATOR)
         starts = {philox: philox.begin_replay(draws) for philox, draws in self._draws.items()}
-        self._instantiated = True
+        self._held.instantiated = True
         stream.submit(Replay(self._steps, starts))
 
     def reset(self) -> None:
         """Drop the graph; its pool goes back when no other graph uses it."""
-        if self._pool is not None and (self._steps is not None or self._capture is not None):
-            _users[self._pool] -= 1
-        self._steps = None
+        if self._held is not None:
+            self._held.release()
+        self._steps, self._held = None, None
         self._draws = {}
 
     def pool(self) -> tuple[int, int]:
@@ -159,6 +198,11 @@ class GraphBase:
 def unused_pools() -> set[int]:
     """Pools whose graphs are all gone."""
     return {pool for pool, users in _users.items() if users <= 0}
+
+
+def forget() -> None:
+    """The device is gone, and its graphs with it."""
+    _users.update(dict.fromkeys(_users, 0))
 
 
 def empty_cache() -> None:

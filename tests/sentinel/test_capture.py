@@ -287,3 +287,18 @@ def test_make_graphed_callables(cuda: Any) -> None:
     assert torch.allclose(out, given @ layer.weight.t() + layer.bias)
     out.sum().backward()
     assert torch.allclose(layer.weight.grad, given.sum(0).expand(4, 4))
+
+
+def test_a_dropped_graph_gives_its_pool_back(cuda: Any) -> None:
+    import torch
+
+    x = torch.ones(1 << 20, device="cuda")
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    graph, out = capture(lambda: x * 2)
+    del out
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() > before
+    del graph
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == before

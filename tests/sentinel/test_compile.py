@@ -41,6 +41,17 @@ def test_a_warm_compiled_function_is_captured(cuda: Any) -> None:
     assert torch.equal(out, twice(ones))
 
 
+def test_compiling_again_for_another_shape_in_a_capture(cuda: Any) -> None:
+    import torch
+
+    twice = torch.compile(lambda x: x * 2)
+    twice(torch.ones(1, device="cuda"))
+    more = torch.ones(2, device="cuda")
+    graph, out = capture(lambda: twice(more))
+    graph.replay()
+    assert out.tolist() == [2, 2]
+
+
 def test_reduce_overhead_overwrites_its_outputs(cuda: Any) -> None:
     import torch
 

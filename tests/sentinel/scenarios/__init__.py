@@ -5,9 +5,9 @@ seen there (docs/measured/scenarios.json). A function has the name of its scenar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-Order = Literal["early", "lagging", "late"]
+Order: TypeAlias = "Literal['early', 'lagging', 'late'] | int"
 PROGRAMS: dict[str, tuple[Callable[[], Any], Order]] = {}
 
 
