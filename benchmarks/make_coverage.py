@@ -1,4 +1,4 @@
-"""Write `docs/coverage.md`: which hazards the rules find, from the registry and `rules/tables/hazards.toml`.
+"""Write `docs/coverage.md`, from the registry and `rules/tables/hazards.toml`: which hazards are found, and by what.
 
     python benchmarks/make_coverage.py
 
@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,7 +36,8 @@ MEANING = {
     "found": "found by a rule; a test program shows it",
     "partly": "found in part; a test program shows it, and the last column says what is left out",
     "open": "no rule yet, although one could be written; the last column says what it would need",
-    "run time": "left to the runtime sentinel, which is not built yet; the last column says by which check",
+    "run time": "only a run shows it, and a check of the sentinel sees it",
+    "planned": "only a run shows it, and there is no check yet; the last column says what it would look at",
     "no": "cannot be told from the program",
 }
 
@@ -48,6 +50,7 @@ class Row:
     title: str
     effect: str
     rules: tuple[type[Rule], ...]
+    checks: tuple[str, ...]
     answer: str
     note: str
 
@@ -58,10 +61,10 @@ def rows() -> list[Row]:
     return [row_of(raw) for raw in table["row"]]
 
 
-def row_of(raw: dict[str, str]) -> Row:
+def row_of(raw: dict[str, Any]) -> Row:
     """Return a row of the table with its rules and its answer."""
     rules = tuple(rule for rule in all_rules() if raw["id"] in rule.rows)
-    if unknown := raw.keys() - {"id", "title", "effect", "missing", *ANSWERS}:
+    if unknown := raw.keys() - {"id", "title", "effect", "checks", "missing", *ANSWERS}:
         raise ValueError(f"{raw['id']}: unknown keys {sorted(unknown)}")
     given = [(answer, raw[key]) for key, answer in ANSWERS.items() if key in raw]
     if rules:
@@ -70,7 +73,11 @@ def row_of(raw: dict[str, str]) -> Row:
         raise ValueError(f"{raw['id']}: something is missing from rules that do not exist")
     if len(given) != 1:
         raise ValueError(f"{raw['id']}: {len(given)} answers")
-    return Row(raw["id"], raw["title"], raw["effect"], rules, *given[0])
+    answer, note = given[0]
+    checks = tuple(raw.get("checks", ()))
+    if answer == "run time" and not checks:
+        answer = "planned"
+    return Row(raw["id"], raw["title"], raw["effect"], rules, checks, answer, note)
 
 
 def page(found: list[Row]) -> str:
@@ -80,12 +87,12 @@ def page(found: list[Row]) -> str:
 
 def _head(found: list[Row]) -> str:
     return f"""\
-# Which hazards the rules find
+# Which hazards are found
 
 The catalogue has {len(found)} rows. `benchmarks/make_coverage.py` writes this page from
 `rules/tables/hazards.toml` and from the rows that each rule names; a test keeps it true. *Found* means that a
 program in `tests/hazards/` shows the hazard and is reported, not that every form of it is: the limits are on
-the pages of the rules.
+the pages of the rules. *Checks* are those of the [sentinel](sentinel.md) that see the hazard in a run.
 """
 
 
@@ -99,15 +106,15 @@ def _summary(found: list[Row]) -> list[str]:
 
 
 def _table(found: list[Row]) -> list[str]:
-    lines = ["| row | hazard | effect | answer | rules | what is left out, planned or in the way |"]
-    lines.append("|---|---|---|---|---|---|")
+    lines = [
+        "| row | hazard | effect | answer | rules | checks | what is left out, looked at or in the way |"
+    ]
+    lines.append("|---|---|---|---|---|---|---|")
     for row in found:
         links = " ".join(f"[{rule.code}](../rules/{rule.page().name})" for rule in row.rules)
-        lines.append(
-            f"| {row.id} | {row.title} | {row.effect} | {row.answer} | {links} | {row.note} |".replace(
-                "  ", " "
-            )
-        )
+        checks = " ".join(f"[{check}](checks.md#{check})" for check in row.checks)
+        cells = (row.id, row.title, row.effect, row.answer, links, checks, row.note)
+        lines.append("".join(f"| {cell} " if cell else "| " for cell in cells) + "|")
     return lines
 
 

@@ -63,6 +63,16 @@ def test_a_row_without_exactly_one_answer_is_refused(keys: dict[str, str]) -> No
         SCRIPT.row_of({"id": "Z99", "title": "a hazard", "effect": "loud", **keys})
 
 
+def test_every_check_that_a_row_names_has_a_section() -> None:
+    sections = re.findall(r"^## (\S+)$", (ROOT / "docs/checks.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {check for row in ROWS.values() for check in row.checks} <= set(sections)
+
+
+def test_what_only_a_run_shows_is_planned_until_there_is_a_check() -> None:
+    assert {bool(row.checks) for row in ROWS.values() if row.answer == "run time"} == {True}
+    assert {bool(row.checks) for row in ROWS.values() if row.answer == "planned"} == {False}
+
+
 @pytest.mark.parametrize("rule", all_rules(), ids=by_code)
 def test_every_rule_names_rows_that_exist(rule: type[Rule]) -> None:
     assert bool(rule.rows) == (not rule.code.startswith("CG9"))
