@@ -16,10 +16,14 @@ how the device does on what it was not built against.
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
+import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from treatment import DATA, Outcome, log_as_usual, run
@@ -62,11 +66,23 @@ def judged(chosen: list[dict[str, Any]]) -> dict[str, Outcome]:
     log_as_usual()
     # torch's compiler turns the checks of distributions off for the whole process once it has been used.
     torch.distributions.Distribution.set_default_validate_args(True)
-    with virtual_cuda(), warnings.catch_warnings():
+    with _scratch_folder(), virtual_cuda(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in chosen:
             outcomes[row["id"]] = run(row)
     return outcomes
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[None]:
+    """Some rows write files into the working folder."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        try:
+            yield
+        finally:
+            os.chdir(before)
 
 
 def further(row: dict[str, Any], outcome: Outcome) -> str | None:

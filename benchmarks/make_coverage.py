@@ -1,4 +1,4 @@
-"""Write `docs/coverage.md`, from the registry and `rules/tables/hazards.toml`: which hazards are found, and by what.
+"""Write `docs/coverage.md`, from the registry and `rules/tables/hazards.toml`: what is found, and by what.
 
     python benchmarks/make_coverage.py
 
