@@ -70,6 +70,7 @@ _WARM_ELSEWHERE = {
     "truth2:cudnn.benchmark conv",
     "truth:side stream not forked",
     "blind:on(side, lambda: v * 2)",
+    "blind2:on(side, lambda: torch.randn(8, device='cuda'))",
 }
 
 # Eager execution gives something else than the replay on a GPU as well: that is the hazard they show.
