@@ -29,13 +29,11 @@ from graphlint.rules.rule import Rule  # noqa: E402
 # What a row says when no rule covers it: the key in the table, and the answer in words.
 ANSWERS = {
     "sentinel": "run time",
-    "open": "open",
     "reason": "no",
 }
 MEANING = {
     "found": "found by a rule; a test program shows it",
     "partly": "found in part; a test program shows it, and the last column says what is left out",
-    "open": "no rule yet, although one could be written; the last column says what it would need",
     "run time": "only a run shows it, and a check of the sentinel sees it",
     "planned": "only a run shows it, and there is no check yet; the last column says what it would look at",
     "no": "cannot be told from the program",
