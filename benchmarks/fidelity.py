@@ -57,20 +57,27 @@ def agreement(row: dict[str, Any], outcome: Outcome) -> str | None:
 
 
 def judged(chosen: list[dict[str, Any]]) -> dict[str, Outcome]:
-    """The outcomes of some rows, on one device: what earlier rows warmed up stays warm, as on the GPU."""
+    """The outcomes of some rows, as on the GPU: on one device, where what earlier rows warmed up stays warm,
+    or, for those of the later sets, which had a process each, on a device for each."""
     import torch
 
     from graphlint.sentinel import virtual_cuda
 
-    outcomes = {}
+    outcomes: dict[str, Outcome] = {}
     log_as_usual()
     # torch's compiler turns the checks of distributions off for the whole process once it has been used.
     torch.distributions.Distribution.set_default_validate_args(True)
-    with _scratch_folder(), virtual_cuda(), warnings.catch_warnings():
+    with _scratch_folder(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for row in chosen:
-            outcomes[row["id"]] = run(row)
+        for rows_of_a_device in _devices(chosen):
+            with virtual_cuda():
+                outcomes |= {row["id"]: run(row) for row in rows_of_a_device}
     return outcomes
+
+
+def _devices(chosen: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    together = [row for row in chosen if not row["id"].startswith("blind")]
+    return ([together] if together else []) + [[row] for row in chosen if row["id"].startswith("blind")]
 
 
 @contextmanager
