@@ -25,6 +25,7 @@ PART = 12  # expressions for one process
 AT_ONCE = 8
 
 sys.path[:0] = [str(ROOT / "docs" / "measured"), str(ROOT / "benchmarks")]
+import measure_on_gpu as harness  # noqa: E402
 
 
 def expressions() -> Iterator[tuple[str, str, tuple[str, ...], str]]:
@@ -53,8 +54,6 @@ def answer(index: int) -> dict[str, Any]:
 
 
 def in_torch(source: str) -> dict[str, Any]:
-    import measure_on_gpu as harness
-
     names: dict[str, Any] = {}
     exec(harness.SETUP + "\ngen = torch.Generator(device='cuda')\n", names)
     found = harness.measure(source, names)
@@ -75,7 +74,7 @@ def in_cupy(source: str, strict: bool) -> dict[str, Any]:
         try:
             eval(code, names)
         except Exception as error:
-            return {"failed": True, "error": f"eager: {words(error)}", "healthy": True}
+            return {"failed": True, "error": f"eager: {harness.words(error)}", "healthy": True}
     cp.cuda.runtime.deviceSynchronize()
     errors, graph = [], None
     with stream:
@@ -84,7 +83,7 @@ def in_cupy(source: str, strict: bool) -> dict[str, Any]:
             try:
                 step()
             except Exception as error:
-                errors.append(words(error))
+                errors.append(harness.words(error))
     graph = names.get("graph")
     if graph is not None and not errors:
         graph.launch(stream)
@@ -136,15 +135,11 @@ def in_driver(source: str, strict: bool) -> dict[str, Any]:
         if isinstance(result, tuple) and int(result[0]):
             errors.append(str(result[0]))
     except Exception as error:
-        errors.append(words(error))
+        errors.append(harness.words(error))
     ended, _ = rt.cudaStreamEndCapture(stream)
     if int(ended):
         errors.append(f"at the end: {ended}")
     return {"failed": bool(errors), **({"error": errors[0]} if errors else {}), "healthy": False}
-
-
-def words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
 
 
 # ------------------------------------------------------------------------------------------- processes
@@ -207,12 +202,7 @@ def run(arguments: list[str]) -> None:
         try:
             result = {"result": getattr(claims(), arguments[1])()}
         except Exception as error:
-            chain: list[str] = []
-            cause: BaseException | None = error
-            while cause is not None and len(chain) < 4:
-                chain.append(words(cause))
-                cause = cause.__context__
-            result = {"error": chain[::-1]}
+            result = {"error": harness.chain(error)[::-1]}
         print(json.dumps(result), flush=True)
     else:
         main(Path(arguments[0]))

@@ -188,14 +188,18 @@ def show(name: str, least: dict[str | None, float]) -> None:
     print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-def main() -> None:
+def chosen_device() -> AbstractContextManager[Any]:
+    """The GPU, or with `--virtual` the virtual device."""
     faulthandler.enable()
-    device: Any = nullcontext()
-    if VIRTUAL:
-        from graphlint.sentinel import virtual_cuda
+    if not VIRTUAL:
+        return nullcontext()
+    from graphlint.sentinel import virtual_cuda
 
-        device = virtual_cuda()
-    with device:
+    return virtual_cuda()
+
+
+def main() -> None:
+    with chosen_device():
         print(
             f"torch {torch.__version__}, {torch.cuda.get_device_name()}; microseconds (ratio, difference)\n"
         )

@@ -7,14 +7,12 @@ that say what a program does and what is found; here they run on the GPU.
 
 from __future__ import annotations
 
-import faulthandler
 import importlib
 import inspect
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,9 @@ from torch import nn
 from torch.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-VIRTUAL = "--virtual" in sys.argv
+
+from benchmarks.sentinel_cost import VIRTUAL, chosen_device
+
 TESTS = ("test_watch_inputs", "test_watch_outputs", "test_watch_order")
 
 Body = Callable[[], Any]
@@ -216,13 +216,7 @@ def run_tests(module: Any) -> None:
 
 
 def main() -> None:
-    faulthandler.enable()
-    device: Any = nullcontext()
-    if VIRTUAL:
-        from graphlint.sentinel import virtual_cuda
-
-        device = virtual_cuda()
-    with device:
+    with chosen_device():
         print("torch", torch.__version__, torch.cuda.get_device_name(), flush=True)
         for test in TESTS:  # before anything is compiled: then eager code cannot be looked at in old torch
             run_tests(importlib.import_module(f"tests.sentinel.{test}"))

@@ -88,13 +88,18 @@ def measure(source: str, names: dict[str, object]) -> dict[str, object]:
         torch.cuda.synchronize()
         del result
     except Exception as error:
-        chain: list[str] = []
-        cause: BaseException | None = error
-        while cause is not None and len(chain) < 4:
-            chain.append(words(cause))
-            cause = cause.__context__
-        row |= {"capture": "error", "errors": chain}
+        row |= {"capture": "error", "errors": chain(error)}
     return row | {"healthy_after": healthy()}
+
+
+def chain(error: BaseException) -> list[str]:
+    """An error and what it came after, the last one first."""
+    found: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(found) < 4:
+        found.append(words(cause))
+        cause = cause.__context__
+    return found
 
 
 def words(error: BaseException) -> str:
