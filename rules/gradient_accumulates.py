@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from graphlint.analysis.events import Called, Replay
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Const, Storage, Tensor, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Const, Storage, Tensor
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 

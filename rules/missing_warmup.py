@@ -10,7 +10,8 @@ from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import External, Obj, Unknown, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import External, Obj, Unknown, Value
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules import operations
 from graphlint.rules.rule import Report, Rule

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Displaced, InputDerived, InputIgnored, Replay, StateLeft
 from graphlint.analysis.graphs import Changed
-from graphlint.analysis.values import tensors_in
+from graphlint.analysis.parts import tensors_in
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter

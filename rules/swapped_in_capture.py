@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.swaps import Exchange, exchanges
-from graphlint.analysis.values import Storage, Tensor, tensors_in
+from graphlint.analysis.values import Storage, Tensor
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, CaptureStarted
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Obj, Sequence_, Storage, Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Obj, Sequence_, Storage, Tensor, Value
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 

@@ -6,7 +6,8 @@ import ast
 
 from graphlint.analysis.events import Operation
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Tensor, Unknown, Value, alternatives, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Tensor, Unknown, Value, alternatives
 from graphlint.finding import Confidence, Hop
 from graphlint.rules import operations
 

@@ -29,6 +29,7 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.libraries import hooks, module_containers, nn
 from graphlint.analysis.libraries.registry import Call
+from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.values import (
     GRAPH_CONTEXT,
     MOVED,
@@ -44,11 +45,9 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
     is_none,
     join,
     join_all,
-    tensors_in,
 )
 from graphlint.rules import operations
 

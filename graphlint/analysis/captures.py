@@ -46,7 +46,9 @@ from graphlint.analysis.graphs import (
     share_memory,
     value_in,
 )
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries import autograd
+from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.values import (
     CONTENT,
     DRAWN,
@@ -65,13 +67,10 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
-    identity_of,
     is_none,
     join_all,
     now,
     same,
-    tensors_in,
 )
 
 if TYPE_CHECKING:

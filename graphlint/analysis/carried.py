@@ -13,7 +13,8 @@ from graphlint.analysis import conditions
 from graphlint.analysis.events import StateLeft
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item, Write
-from graphlint.analysis.values import Fields, Tensor, Value, alternatives, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Fields, Tensor, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

@@ -10,6 +10,9 @@ from graphlint.analysis import captures, correlations, kinds, operators, tensor_
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame, KeptTest
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import change_of
+from graphlint.analysis.symbols import symbols_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -29,11 +32,8 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
-    identity_of,
     is_none,
     join_all,
-    symbols_in,
 )
 from graphlint.facts.pernode import per_node
 from graphlint.finding import Confidence, Level

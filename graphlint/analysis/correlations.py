@@ -10,7 +10,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.frames import Condition, Frame
-from graphlint.analysis.values import Const, Host, Union, Unknown, Value, alternatives, identity_of, join
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.values import Const, Host, Union, Unknown, Value, alternatives, join
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

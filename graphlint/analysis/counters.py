@@ -9,7 +9,8 @@ import ast
 from collections.abc import Sequence
 
 from graphlint.analysis.graphs import HostUse, Read, Write
-from graphlint.analysis.values import Cell, Const, cells_of
+from graphlint.analysis.parts import cells_of
+from graphlint.analysis.values import Cell, Const
 from graphlint.facts.pernode import per_node
 
 BELOW = (ast.Lt, ast.LtE)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import InputDerived
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Read, Write, value_in
-from graphlint.analysis.values import Cell, Storage, Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Cell, Storage, Tensor, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis.events import SideEffect
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Write
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import cells_of, tensors_in
 from graphlint.analysis.values import (
     COMPUTED,
     Cell,
@@ -24,11 +26,8 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
-    cells_of,
-    identity_of,
     is_none,
     same,
-    tensors_in,
 )
 
 if TYPE_CHECKING:

@@ -26,6 +26,8 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import cells_of, change_of
 from graphlint.analysis.values import (
     COMPUTED,
     FALSE,
@@ -43,9 +45,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    cells_of,
-    change_of,
-    identity_of,
     is_none,
     join,
     join_all,

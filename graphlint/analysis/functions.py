@@ -27,6 +27,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import CutShort, Frame, Place
 from graphlint.analysis.libraries import custom_operators
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -44,7 +45,6 @@ from graphlint.analysis.values import (
     join,
     join_all,
     now,
-    tensors_in,
 )
 
 if TYPE_CHECKING:

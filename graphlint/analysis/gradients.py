@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis.values import Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Tensor, Value
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

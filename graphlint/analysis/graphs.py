@@ -8,6 +8,8 @@ from typing import Any
 
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.frames import Condition, Loop, Place
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     COPY,
     MODE,
@@ -26,8 +28,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
-    identity_of,
     is_none,
     join_all,
 )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import StaleRead
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Obj, Sequence_, Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Obj, Sequence_, Tensor, Value
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

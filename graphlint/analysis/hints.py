@@ -9,6 +9,7 @@ from graphlint.analysis import attributes, expressions, frameworks, subclasses, 
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import optim
+from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     MAX_ALTERNATIVES,
     NONE,
@@ -24,7 +25,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
     join_all,
 )
 from graphlint.rules import operations

@@ -14,7 +14,8 @@ from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import HostWork
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, names_other_memory, value_in
-from graphlint.analysis.values import Storage, Tensor, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Storage, Tensor
 from graphlint.finding import Hop
 
 if TYPE_CHECKING:

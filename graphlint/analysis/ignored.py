@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import InputIgnored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Tensor, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

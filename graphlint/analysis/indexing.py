@@ -23,6 +23,8 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Item
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import cells_of, change_of, tensors_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -40,13 +42,9 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    cells_of,
-    change_of,
-    identity_of,
     is_none,
     join,
     join_all,
-    tensors_in,
 )
 from graphlint.rules import operations
 

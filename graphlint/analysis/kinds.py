@@ -10,6 +10,7 @@ from graphlint.analysis import (
     hints,
 )
 from graphlint.analysis.frames import Frame
+from graphlint.analysis.parts import change_of, host_parts
 from graphlint.analysis.values import (
     Class,
     Const,
@@ -23,8 +24,6 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
-    change_of,
-    host_parts,
 )
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis.events import Allocated
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Cell, Fields, Mapping, Obj, Value, is_none, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Cell, Fields, Mapping, Obj, Value, is_none
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -9,6 +9,7 @@ from graphlint.analysis import attributes, effects, frameworks, lifetimes, speci
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries import (
     ambient,
     builtin,
@@ -38,6 +39,7 @@ from graphlint.analysis.libraries import (
     weights,
 )
 from graphlint.analysis.libraries.registry import MODELS, Call
+from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.values import (
     FALSE,
     TRUE,
@@ -50,10 +52,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
-    change_of,
-    identity_of,
     is_none,
-    tensors_in,
 )
 from graphlint.rules import operations
 

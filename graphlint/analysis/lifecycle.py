@@ -28,6 +28,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.roles import closes, is_recapture, methods_of, roles_of
 from graphlint.analysis.roots import Root, is_run_by_script, text_of
 from graphlint.analysis.values import (
@@ -43,7 +44,6 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     join,
-    tensors_in,
 )
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from graphlint.analysis import tensor_ops
 from graphlint.analysis.events import InputFreed
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     Env,
     External,
@@ -27,7 +28,6 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
-    tensors_in,
 )
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk

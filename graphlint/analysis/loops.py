@@ -23,6 +23,8 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.events import LoopStarted
 from graphlint.analysis.frames import Frame, Loop, Place
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import cells_of, change_of
 from graphlint.analysis.values import (
     Cell,
     Change,
@@ -37,9 +39,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    cells_of,
-    change_of,
-    identity_of,
     join_all,
     now,
 )

@@ -32,6 +32,7 @@ from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
 from graphlint.analysis.late_changes import Late
 from graphlint.analysis.parallel import ThreadRun, note_cuda_call
+from graphlint.analysis.parts import cells_of, tensors_in, with_cell
 from graphlint.analysis.timeline import Timeline
 from graphlint.analysis.values import (
     Cell,
@@ -49,10 +50,7 @@ from graphlint.analysis.values import (
     Union,
     Value,
     alternatives,
-    cells_of,
     is_none,
-    tensors_in,
-    with_cell,
 )
 from graphlint.finding import Hop
 

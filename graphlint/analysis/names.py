@@ -19,6 +19,7 @@ from graphlint.analysis import (
     statements,
 )
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     OF_OUTPUTS,
     Change,
@@ -28,7 +29,6 @@ from graphlint.analysis.values import (
     Module,
     Unknown,
     Value,
-    change_of,
     is_none,
     join_all,
 )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import captures, conditions
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.values import Cell, Change, Obj, Union, Value, alternatives, change_of, is_none
+from graphlint.analysis.parts import change_of
+from graphlint.analysis.values import Cell, Change, Obj, Union, Value, alternatives, is_none
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.events import PoolOverwritten, StaleRead
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.values import Obj, Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Obj, Tensor, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -13,7 +13,8 @@ from graphlint.analysis.events import Event
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item
 from graphlint.analysis.heap import Snapshot
-from graphlint.analysis.values import Fields, Mapping, Obj, Union, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Fields, Mapping, Obj, Union, Value
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

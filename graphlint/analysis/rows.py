@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Const, Sequence_, Storage, Tensor, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Const, Sequence_, Storage, Tensor, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture

@@ -29,6 +29,7 @@ from graphlint.analysis import (
 from graphlint.analysis.events import CaptureGuarded, Returned
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -44,7 +45,6 @@ from graphlint.analysis.values import (
     alternatives,
     is_none,
     join_all,
-    tensors_in,
 )
 from graphlint.facts.walking import walk
 

@@ -25,6 +25,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Advance, Called, Stored
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     NONE,
     Class,
@@ -38,7 +39,6 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
-    tensors_in,
 )
 
 if TYPE_CHECKING:

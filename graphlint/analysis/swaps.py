@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, Write
-from graphlint.analysis.values import Cell, Const, Host, Storage, Value, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import Cell, Const, Host, Storage, Value
 from graphlint.finding import Hop
 
 if TYPE_CHECKING:

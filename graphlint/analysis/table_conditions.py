@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     Const,
     External,
@@ -21,7 +22,6 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
     is_none,
-    tensors_in,
 )
 from graphlint.rules import operations
 from graphlint.rules.operations import Operation

@@ -20,6 +20,9 @@ from graphlint.analysis import (
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture, HostUse
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import cells_of, change_of, host_parts, tensors_in
+from graphlint.analysis.symbols import symbols_in
 from graphlint.analysis.values import (
     CONTENT,
     MOVED,
@@ -35,13 +38,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    cells_of,
-    change_of,
-    host_parts,
-    identity_of,
     is_none,
-    symbols_in,
-    tensors_in,
 )
 from graphlint.rules import operations
 

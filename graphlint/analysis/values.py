@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from graphlint.analysis.symbols import unique
+
 if TYPE_CHECKING:
     from graphlint.analysis.classes import ClassInfo
     from graphlint.analysis.frames import Place
@@ -128,7 +130,7 @@ class Host(Value):
     ) -> None:
         self.kind = kind
         self.change = change
-        self.symbol = _unique(symbol) if symbol is not None else next(_serial)
+        self.symbol = unique(symbol) if symbol is not None else next(_serial)
         self.cells = cells
 
     def __repr__(self) -> str:
@@ -550,133 +552,3 @@ def same(left: Value, right: Value) -> bool:
     if isinstance(left, Class) and isinstance(right, Class):
         return left.info is right.info
     return isinstance(left, Unknown) and isinstance(right, Unknown) and left.change == right.change
-
-
-def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
-    """Every tensor that `value` is or holds, through containers and unions, not through objects."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Union):
-        for part in value.values:
-            yield from tensors_in(part, depth)
-    elif depth and isinstance(value, Sequence_):
-        for part in value.elements():
-            yield from tensors_in(part, depth - 1)
-    elif depth and isinstance(value, Mapping):
-        for _, part in value.entries():
-            yield from tensors_in(part, depth - 1)
-
-
-def host_parts(value: Value) -> Iterator[Value]:
-    """What `value` may be or holds, through unions and sequences; each container once, even in itself."""
-    pending, met = [value], set()
-    while pending:
-        part = pending.pop()
-        if not isinstance(part, (Union, Sequence_)):
-            yield part
-        elif id(part) not in met:
-            met.add(id(part))
-            pending.extend(reversed(part.values if isinstance(part, Union) else part.elements()))
-
-
-def cells_of(value: Value) -> frozenset[Cell]:
-    """The places that a host value was read from."""
-    if isinstance(value, (Const, Host)):
-        return value.cells
-    if not isinstance(value, (Union, Sequence_)):
-        return NO_CELLS
-    return frozenset().union(*(part.cells for part in host_parts(value) if isinstance(part, (Const, Host))))
-
-
-def with_cell(value: Value, cell: Cell) -> Value:
-    """A host value that remembers one more place that it was read from."""
-    if isinstance(value, Const):
-        return Const(value.value, value.cells | {cell})
-    if isinstance(value, Host):
-        return Host(value.kind, value.change, value.symbol, value.cells | {cell})
-    if isinstance(value, Union):
-        return Union(tuple(with_cell(part, cell) for part in value.values), value.chosen_by)
-    return value
-
-
-def change_of(value: Value) -> Change:
-    """The most changing part of a host value."""
-    if isinstance(value, Const):
-        return Change.CONSTANT
-    if isinstance(value, (Host, Unknown)):
-        return value.change
-    if isinstance(value, (Union, Sequence_)):
-        return max(map(change_of, host_parts(value)), default=Change.CONFIG)
-    return Change.CONFIG
-
-
-def identity_of(value: Value) -> Any:
-    """A hashable identity for dict keys and equality: equal identities are equal values.
-
-    None when nothing is known about equality.
-    """
-    if isinstance(value, Const):
-        try:
-            hash(value.value)
-        except TypeError:
-            return None
-        return ("const", value.value)
-    if isinstance(value, Host):
-        return ("host", value.symbol)
-    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
-        return _identity_of_tuple(value)
-    if isinstance(value, Obj) and value.cls == "torch.device":
-        return ("device", value.fields.get("type"))  # programs compute on one device of a kind
-    if isinstance(value, (Obj, Tensor)):
-        return ("object", value.serial if isinstance(value, Obj) else value.storage.serial)
-    if isinstance(value, Class):
-        return ("class", value.info.qualname)
-    if isinstance(value, External):
-        return ("external", value.name)
-    if isinstance(value, Unknown):
-        return ("host", ("unknown", value.serial))
-    return None
-
-
-def symbols_in(identity: Any) -> Iterator[Any]:
-    """An identity and everything that it is made of, each once."""
-    pending, met = [identity], set()
-    while pending:
-        part = pending.pop()
-        if id(part) not in met:
-            met.add(id(part))
-            yield part
-            if isinstance(part, tuple):
-                pending.extend(part)
-
-
-def _identity_of_tuple(value: Sequence_) -> Any:
-    if value.identity is None or value.identity[0] is not value.items:
-        parts = tuple(map(identity_of, value.items))
-        value.identity = (value.items, None if None in parts else ("tuple", _unique(parts)))
-    return value.identity[1]
-
-
-class _Compound(tuple[Any, ...]):
-    """A symbol made of others, of which there is one for each content: so equal ones are the same object.
-
-    Values computed from one another nest their symbols; comparing those by content would never end.
-    """
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
-    __ne__ = object.__ne__
-
-
-_compounds: dict[Any, _Compound] = {}
-
-
-def _unique(symbol: Any) -> Any:
-    """The one object that stands for a symbol of this content."""
-    if not isinstance(symbol, tuple) or isinstance(symbol, _Compound):
-        return symbol
-    known = _compounds.get(symbol)
-    if known is None:
-        known = _compounds[symbol] = _Compound(symbol)
-    return known

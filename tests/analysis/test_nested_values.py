@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphlint.analysis.values import Change, Const, Host, Sequence_, Union, Value, cells_of, change_of
+from graphlint.analysis.parts import cells_of, change_of
+from graphlint.analysis.values import Change, Const, Host, Sequence_, Union, Value
 from tests.programs import check_marks
 
 

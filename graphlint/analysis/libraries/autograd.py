@@ -10,17 +10,8 @@ from graphlint.analysis.events import Operation
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import hooks
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import (
-    NONE,
-    Class,
-    Host,
-    Obj,
-    Sequence_,
-    Tensor,
-    Unknown,
-    Value,
-    tensors_in,
-)
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import NONE, Class, Host, Obj, Sequence_, Tensor, Unknown, Value
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

@@ -17,8 +17,10 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import SideEffect
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries import containers
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.parts import cells_of, change_of, tensors_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -32,13 +34,9 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    cells_of,
-    change_of,
-    identity_of,
     is_none,
     join,
     join_all,
-    tensors_in,
 )
 
 

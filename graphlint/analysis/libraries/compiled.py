@@ -12,6 +12,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     NONE,
     Const,
@@ -25,7 +26,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     is_none,
-    tensors_in,
 )
 from graphlint.rules import operations
 

@@ -13,19 +13,9 @@ from graphlint.analysis import (
     orphans,
 )
 from graphlint.analysis.heap import MISSING
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import (
-    NONE,
-    Const,
-    Host,
-    Mapping,
-    Sequence_,
-    Unknown,
-    Value,
-    identity_of,
-    join,
-    join_all,
-)
+from graphlint.analysis.values import NONE, Const, Host, Mapping, Sequence_, Unknown, Value, join, join_all
 
 
 def update(call: Call, made: Mapping, source: Value) -> None:

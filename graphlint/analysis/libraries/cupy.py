@@ -7,6 +7,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     FALSE,
     NONE,
@@ -18,7 +19,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     is_none,
-    tensors_in,
 )
 from graphlint.rules import operations
 

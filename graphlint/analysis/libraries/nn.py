@@ -19,6 +19,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers
 from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     MODE,
     NONE,
@@ -34,7 +35,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     is_none,
-    tensors_in,
 )
 from graphlint.rules import operations
 

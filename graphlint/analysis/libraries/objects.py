@@ -13,7 +13,9 @@ from graphlint.analysis import (
     storing,
 )
 from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -29,8 +31,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
-    identity_of,
     join,
     join_all,
 )

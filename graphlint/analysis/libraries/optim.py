@@ -9,6 +9,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import autograd, nn, optimizer_groups, optimizer_state
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -21,7 +22,6 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
-    tensors_in,
 )
 from graphlint.rules import operations
 

@@ -20,7 +20,9 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.heap import MISSING
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries.registry import Call, model
+from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -34,10 +36,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Unknown,
     Value,
-    change_of,
-    identity_of,
     join_all,
-    tensors_in,
 )
 from graphlint.rules import operations
 

@@ -21,7 +21,9 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.events import Called, Operation
 from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries.registry import Call
+from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.table_conditions import Arguments
 from graphlint.analysis.values import (
     FALSE,
@@ -36,10 +38,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    change_of,
-    identity_of,
     is_none,
-    tensors_in,
 )
 from graphlint.rules import operations
 

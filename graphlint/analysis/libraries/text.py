@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from graphlint.analysis import expressions
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import Const, Host, Sequence_, Unknown, Value, cells_of
+from graphlint.analysis.parts import cells_of
+from graphlint.analysis.values import Const, Host, Sequence_, Unknown, Value
 
 _TEXTS = (
     "upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "replace", "removeprefix",

@@ -9,17 +9,8 @@ from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.cupy import capture_mode
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import (
-    NONE,
-    Const,
-    Function,
-    Obj,
-    Partial,
-    Unknown,
-    Value,
-    is_none,
-    tensors_in,
-)
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unknown, Value, is_none
 
 # Contexts in which launches go to a stream that the program has named.
 ENTERED = frozenset({"warp.ScopedStream", "warp.ScopedCapture"})

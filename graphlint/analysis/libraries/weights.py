@@ -10,7 +10,8 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import nn
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import NONE, External, Obj, Tensor, Unknown, Value, alternatives, tensors_in
+from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.values import NONE, External, Obj, Tensor, Unknown, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

@@ -1,0 +1,43 @@
+"""When two values are certainly equal: identities for the keys of dicts and for comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphlint.analysis.symbols import unique
+from graphlint.analysis.values import Class, Const, External, Host, Obj, Sequence_, Tensor, Unknown, Value
+
+
+def identity_of(value: Value) -> Any:
+    """A hashable identity for dict keys and equality: equal identities are equal values.
+
+    None when nothing is known about equality.
+    """
+    if isinstance(value, Const):
+        try:
+            hash(value.value)
+        except TypeError:
+            return None
+        return ("const", value.value)
+    if isinstance(value, Host):
+        return ("host", value.symbol)
+    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
+        return _identity_of_tuple(value)
+    if isinstance(value, Obj) and value.cls == "torch.device":
+        return ("device", value.fields.get("type"))  # programs compute on one device of a kind
+    if isinstance(value, (Obj, Tensor)):
+        return ("object", value.serial if isinstance(value, Obj) else value.storage.serial)
+    if isinstance(value, Class):
+        return ("class", value.info.qualname)
+    if isinstance(value, External):
+        return ("external", value.name)
+    if isinstance(value, Unknown):
+        return ("host", ("unknown", value.serial))
+    return None
+
+
+def _identity_of_tuple(value: Sequence_) -> Any:
+    if value.identity is None or value.identity[0] is not value.items:
+        parts = tuple(map(identity_of, value.items))
+        value.identity = (value.items, None if None in parts else ("tuple", unique(parts)))
+    return value.identity[1]

@@ -1,0 +1,77 @@
+"""What a value is made of: its tensors, its host numbers, where those come from and how they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.analysis.values import (
+    NO_CELLS,
+    Cell,
+    Change,
+    Const,
+    Host,
+    Mapping,
+    Sequence_,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+)
+
+
+def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
+    """Every tensor that `value` is or holds, through containers and unions, not through objects."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Union):
+        for part in value.values:
+            yield from tensors_in(part, depth)
+    elif depth and isinstance(value, Sequence_):
+        for part in value.elements():
+            yield from tensors_in(part, depth - 1)
+    elif depth and isinstance(value, Mapping):
+        for _, part in value.entries():
+            yield from tensors_in(part, depth - 1)
+
+
+def host_parts(value: Value) -> Iterator[Value]:
+    """What `value` may be or holds, through unions and sequences; each container once, even in itself."""
+    pending, met = [value], set()
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, (Union, Sequence_)):
+            yield part
+        elif id(part) not in met:
+            met.add(id(part))
+            pending.extend(reversed(part.values if isinstance(part, Union) else part.elements()))
+
+
+def cells_of(value: Value) -> frozenset[Cell]:
+    """The places that a host value was read from."""
+    if isinstance(value, (Const, Host)):
+        return value.cells
+    if not isinstance(value, (Union, Sequence_)):
+        return NO_CELLS
+    return frozenset().union(*(part.cells for part in host_parts(value) if isinstance(part, (Const, Host))))
+
+
+def with_cell(value: Value, cell: Cell) -> Value:
+    """A host value that remembers one more place that it was read from."""
+    if isinstance(value, Const):
+        return Const(value.value, value.cells | {cell})
+    if isinstance(value, Host):
+        return Host(value.kind, value.change, value.symbol, value.cells | {cell})
+    if isinstance(value, Union):
+        return Union(tuple(with_cell(part, cell) for part in value.values), value.chosen_by)
+    return value
+
+
+def change_of(value: Value) -> Change:
+    """The most changing part of a host value."""
+    if isinstance(value, Const):
+        return Change.CONSTANT
+    if isinstance(value, (Host, Unknown)):
+        return value.change
+    if isinstance(value, (Union, Sequence_)):
+        return max(map(change_of, host_parts(value)), default=Change.CONFIG)
+    return Change.CONFIG
