@@ -8,6 +8,7 @@ from graphlint.analysis import (
     contexts,
     gradients,
     loops,
+    replays,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
@@ -135,7 +136,7 @@ def _capture_end(call: Call) -> Value:
 @model("torch.cuda.CUDAGraph.replay")
 def _replay(call: Call) -> Value:
     named = [p.owner for p in call.m.callees if isinstance(p, External) and isinstance(p.owner, Obj)]
-    captures.replay(call.m, call.this, call.place, named if call.this in named else ())
+    replays.replay(call.m, call.this, call.place, named if call.this in named else ())
     return NONE
 
 
@@ -281,7 +282,7 @@ def _call_graphed(call: Call) -> Value:
             data=gradients.enabled(call.m),
         )
     )
-    captures.replay(call.m, graph, call.place)
+    replays.replay(call.m, graph, call.place)
     output = call.this.fields.get("output")
     return call.m.refresh(output, call.place) if isinstance(output, Value) else Unknown("graphed output")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import captures, streams, tensor_ops
+from graphlint.analysis import captures, replays, streams, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
@@ -69,7 +69,7 @@ def _end_capture(call: Call) -> Value:
 def _launch(call: Call) -> Value:
     """`graph.launch(stream)`: a replay, on the current stream when none is given."""
     stream = streams_events.stream_of(call, call.get(0, "stream"))
-    captures.replay_on(call.m, call.this, call.place, stream)
+    replays.replay_on(call.m, call.this, call.place, stream)
     return NONE
 
 

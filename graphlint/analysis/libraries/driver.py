@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graphlint.analysis import captures
+from graphlint.analysis import captures, replays
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.cupy import capture_mode, current_beside
@@ -105,7 +105,7 @@ def _launch(call: Call) -> Value:
     stream = stream_of(call, call.get(1, "stream"))
     for value in call.args[:1]:
         for graph in captures.graphs_in(value):
-            captures.replay_on(call.m, graph, call.place, stream)
+            replays.replay_on(call.m, graph, call.place, stream)
     return NONE
 
 

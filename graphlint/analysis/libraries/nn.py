@@ -382,6 +382,10 @@ def _requires_grad(call: Call) -> Value:
     return call.owner or NONE
 
 
+def _backward_hook(call: Call) -> Value:
+    return autograd.module_hook(call)  # asked for late: the two modules import each other
+
+
 METHOD_MODELS: dict[str, Model] = {
     "train": modes.switch,
     "eval": modes.switch,
@@ -400,8 +404,8 @@ METHOD_MODELS: dict[str, Model] = {
     "named_children": _children_of,
     "register_forward_hook": hooks.register,
     "register_forward_pre_hook": hooks.register,
-    "register_full_backward_hook": autograd.module_hook,
-    "register_full_backward_pre_hook": autograd.module_hook,
+    "register_full_backward_hook": _backward_hook,
+    "register_full_backward_pre_hook": _backward_hook,
     "add_module": _add_module,
     "register_module": _add_module,
     "state_dict": _state_dict,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import calls, captures, storing, tensor_ops
+from graphlint.analysis import calls, captures, replays, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called, StreamEscaped
 from graphlint.analysis.graphs import new_graph
@@ -103,7 +103,7 @@ def _launch(call: Call) -> Value:
     stream = streams_events.stream_of(call, call.get(1, "stream"))
     for value in call.args[:1]:
         for graph in captures.graphs_in(value):
-            captures.replay_on(call.m, graph, call.place, stream)
+            replays.replay_on(call.m, graph, call.place, stream)
     return NONE
 
 
