@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,16 @@ def cuda() -> Iterator[Any]:
 
     with virtual_cuda() as device:
         yield device
+
+
+@pytest.fixture
+def counted_cuda(cuda: Any) -> Any:
+    """The virtual device for tests that count bytes: what earlier tests have left is gone.
+
+    Memory belongs to the process, so garbage of another test would be freed between two counts.
+    """
+    gc.collect()
+    return cuda
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_the_same_output_is_overwritten_by_each_replay(cuda: Any) -> None:
     assert [t.item() for t in kept] == [3, 3, 3]
 
 
-def test_temporaries_share_memory_within_a_graph(cuda: Any) -> None:
+def test_temporaries_share_memory_within_a_graph(counted_cuda: Any) -> None:
     import torch
 
     ones = torch.ones(1000, device="cuda")
@@ -289,7 +289,7 @@ def test_make_graphed_callables(cuda: Any) -> None:
     assert torch.allclose(layer.weight.grad, given.sum(0).expand(4, 4))
 
 
-def test_a_dropped_graph_gives_its_pool_back(cuda: Any) -> None:
+def test_a_dropped_graph_gives_its_pool_back(counted_cuda: Any) -> None:
     import torch
 
     x = torch.ones(1 << 20, device="cuda")

@@ -211,7 +211,7 @@ def test_function_transforms(cuda: Any) -> None:
     assert torch.func.grad(lambda t: (t**2).sum())(x).tolist() == [0, 2, 4]
 
 
-def test_memory_figures(cuda: Any) -> None:
+def test_memory_figures(counted_cuda: Any) -> None:
     import torch
 
     before = torch.cuda.memory_allocated()
