@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlint.sentinel.core.abandoned import AbandonedOutputs
 from graphlint.sentinel.core.captures import CallsInCapture, WorkInCapture
 from graphlint.sentinel.core.copies import MismatchedCopies
 from graphlint.sentinel.core.growth import CaptureOrder
@@ -18,6 +19,7 @@ CHECKS: tuple[type[Check], ...] = (
     UnorderedInputs,
     UnorderedOutputs,
     StaleOutputs,
+    AbandonedOutputs,
     KeptOutputs,
     PoolOverwrites,
     HostTransfers,

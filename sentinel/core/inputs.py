@@ -13,19 +13,16 @@ class InputsInPlace(Check):
     """At each replay: inputs that are freed, and names that lead somewhere else now."""
 
     name = "inputs-in-place"
-    subscribes = (events.CaptureEnded, events.MemoryFreed, events.NameMoved, events.Written, events.Replayed)
+    subscribes = (events.CaptureEnded, events.NameMoved, events.Written, events.Replayed)
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
-        self._freed: set[int] = set()
         self._written: set[int] = set()
         self._moved: dict[int, dict[int, list[events.NameMoved]]] = {}  # by graph and memory
 
     def on(self, event: events.Event) -> Iterator[Finding]:
         if isinstance(event, events.CaptureEnded):
             yield from self._cast(self.state.graphs[event.graph])
-        elif isinstance(event, events.MemoryFreed):
-            self._freed.add(event.memory)
         elif isinstance(event, events.NameMoved):
             self._moved.setdefault(event.graph, {}).setdefault(event.memory, []).append(event)
         elif isinstance(event, events.Written):
@@ -35,7 +32,8 @@ class InputsInPlace(Check):
 
     def _judge(self, graph: Graph) -> Iterator[Finding]:
         moves = self._moved.pop(graph.number, {})
-        for memory in (self._freed & graph.inputs.keys()) | moves.keys():
+        freed, abandoned = self.state.freed, self.state.abandoned
+        for memory in (freed & graph.inputs.keys()) | moves.keys():
             moved = moves.get(memory, [])
             dropped = next((move for move in moved if move.name.kind == "gradient"), None)
             if dropped is not None:
@@ -44,8 +42,10 @@ class InputsInPlace(Check):
             given = graph.inputs.get(memory)
             if given is None or (dropped is not None and not moved):
                 continue
-            if memory in self._freed and not given.pooled:
+            if memory in freed and not given.pooled:
                 yield self._freed_input(graph, given, moved)
+            elif memory in freed and memory in abandoned:
+                yield self._abandoned_input(graph, given, abandoned[memory])
             elif moved:
                 yield from self._rebound(graph, given, moved)
 
@@ -79,6 +79,15 @@ class InputsInPlace(Check):
             message = f"{_now(move)}, and the memory that the graph reads is freed"
             return self._finding(graph, given, _code(move), message, confidence)
         message = f"nothing holds {given.shown} any more, and the graph reads its memory"
+        return self._finding(graph, given, "CG103", message, confidence)
+
+    def _abandoned_input(self, graph: Graph, given: events.Input, producer: Graph) -> Finding:
+        """Memory of a pool may be let go while a graph fills it, but not after that."""
+        message = (
+            f"graph {producer.number}, which filled {given.shown}, is gone, "
+            "nothing holds its memory any more, and this graph reads it"
+        )
+        confidence: Confidence = "definite" if given.sure else "likely"
         return self._finding(graph, given, "CG103", message, confidence)
 
     def _rebound(self, graph: Graph, given: events.Input, moved: list[events.NameMoved]) -> Iterator[Finding]:

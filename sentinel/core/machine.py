@@ -55,11 +55,15 @@ class State:
     clocks: Clocks = field(default_factory=Clocks)
     graphs: dict[int, Graph] = field(default_factory=dict)
     producers: dict[int, Graph] = field(default_factory=dict)  # of the memory of outputs
+    abandoned: dict[int, Graph] = field(default_factory=dict)  # outputs, by their graph which is gone
+    freed: set[int] = field(default_factory=set)
 
     def note(self, event: events.Event) -> None:
         """Bring what is shared up to date, before the checks see the event."""
         if isinstance(event, events.CaptureEnded):
             self._add(event)
+        elif isinstance(event, events.MemoryFreed):
+            self._free(event.memory)
         elif isinstance(event, events.EventRecorded):
             self.clocks.record(event.event, event.stream)
         elif isinstance(event, events.EventAwaited):
@@ -81,11 +85,21 @@ class State:
         self.graphs[event.graph] = graph
         self.producers.update((memory, graph) for memory in graph.outputs)
 
-    def drop(self, number: int) -> None:
-        """A graph is gone."""
-        graph = self.graphs.pop(number, None)
-        for memory in graph.outputs if graph is not None else ():
+    def _free(self, memory: int) -> None:
+        self.freed.add(memory)
+        if memory in self.abandoned:
             self.producers.pop(memory, None)
+
+    def drop(self, number: int) -> None:
+        """A graph is gone. Its outputs stay what they are for as long as something holds them."""
+        graph = self.graphs.pop(number, None)
+        if graph is None:
+            return
+        for memory in graph.outputs:
+            if self.producers.get(memory) is graph:
+                self.abandoned[memory] = graph
+                if memory in self.freed:
+                    del self.producers[memory]
 
 
 class Check:
