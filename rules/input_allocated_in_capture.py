@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from graphlint.analysis.events import Called, Replay
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Obj, Storage, Tensor
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
@@ -31,8 +32,9 @@ class InputAllocatedInCapture(Rule):
                 assert isinstance(event.target, Tensor)
                 self.filled[event.target.storage] = event
             return
+        carried = _carried(event)
         for storage, write in list(self.filled.items()):
-            if storage.graph is event.graph and storage.site is not None:
+            if storage.graph is event.graph and storage.site is not None and storage not in carried:
                 del self.filled[storage]
                 message = (
                     "this input is allocated inside the capture: the replay initialises it again, "
@@ -40,6 +42,12 @@ class InputAllocatedInCapture(Rule):
                 )
                 chain = (storage.site.hop, write.place.hop, event.place.hop)
                 yield Report(storage.site, message, Confidence.LIKELY, chain=chain, help=HELP)
+
+
+def _carried(replay: Replay) -> set[Storage]:
+    """Memory that captured code has put where it read its state: CG101 tells of that."""
+    written = (write.value for write, _, _ in replay.recorded.carried.values()) if replay.recorded else ()
+    return {tensor.storage for value in written for tensor in tensors_in(value, 0)}
 
 
 def _is_input(event: Called) -> bool:

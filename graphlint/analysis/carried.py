@@ -59,15 +59,22 @@ def note_refilled(m: Machine, owner: Tensor) -> None:
 
 
 def replayed(m: Machine, record: Capture, place: Place) -> None:
-    """A graph is replayed again: tell of state that has been left behind by the replay before."""
+    """Tell of state that the replay before has left behind, or that is filled beside its memory."""
     graph = record.graph
-    if not record.carried or graph is None or graph.fields.get("stamp", 0) < 2:
+    if not record.carried or graph is None:
         return
+    again = graph.fields.get("stamp", 0) >= 2
     for cell, (write, read, certainty) in record.carried.items():
         last = record.written.get(cell)
-        starts = {t.storage for t in tensors_in(read.value, 0)}
-        if last is not write or any(m.refilled.get(storage, -1) >= record.clock for storage in starts):
+        if last is not write or _is_refilled(m, record, read.value):
+            continue
+        if not again and not _is_refilled(m, record, write.value):
             continue
         event = StateLeft(place=write.place, name=read.name, read=read.place, replayed=place)
         event.chain, event.capture, event.certainty = write.chain, record, certainty
         m.emit(event)
+
+
+def _is_refilled(m: Machine, record: Capture, value: Value) -> bool:
+    """Whether eager code has written into this memory since the capture."""
+    return any(m.refilled.get(tensor.storage, -1) >= record.clock for tensor in tensors_in(value, 0))

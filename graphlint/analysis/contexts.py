@@ -15,6 +15,7 @@ from graphlint.analysis import (
     parallel,
     statements,
     suspension,
+    tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
@@ -208,6 +209,14 @@ def _enter_pool(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     return value, leave
 
 
+def _enter_timer(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    """A timer that waits for the device when it starts and when it stops; the first wait is told of."""
+    timed, leave = _enter_plain(m, value)
+    if value.fields.get("waits"):
+        tensor_ops.effect(m, place.node, "warp.ScopedTimer", "sync", (), m.frame)
+    return timed, leave
+
+
 def _enter_stack(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     value.fields.setdefault("exits", [])
     return value, lambda: leave_stack(value)
@@ -249,4 +258,5 @@ _LIBRARY: dict[str, Callable[[Machine, Obj, Place], tuple[Value, Exit]]] = {
     "torch.cuda.Stream": _enter_stream,
     "contextlib.ExitStack": _enter_stack,
     "concurrent.futures.ThreadPoolExecutor": _enter_pool,
+    "warp.ScopedTimer": _enter_timer,
 }

@@ -115,3 +115,34 @@ class Runner:
 )
 def test_state_in_a_list(store: str, mark: str) -> None:
     check_marks(LIST.format(store=store, mark=mark), select=("CG101",))
+
+
+@pytest.mark.parametrize(
+    ("store", "mark"),
+    [
+        ('kept["state"] = torch.tanh(kept["state"] + kept["x"])', "expect"),
+        ('kept["state"].copy_(torch.tanh(kept["state"] + kept["x"]))', "ok"),
+        ('kept["state"] = torch.zeros_like(kept["x"])', "ok"),
+    ],
+)
+def test_an_entry_that_is_filled_after_captured_code_has_bound_it_anew(store: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+
+        def body(kept):
+            {store}  # {mark}: CG101
+
+        def main(rows):
+            kept = {{"x": torch.zeros(4, device="cuda"), "state": torch.zeros(4, device="cuda")}}
+            body(dict(kept))
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                body(kept)
+            for name, value in next(rows).items():
+                kept[name].copy_(value)
+            graph.replay()
+            return kept["state"].clone()
+        """,
+        select=("CG101",),
+    )

@@ -242,6 +242,7 @@ def warp(body: str, step: str = "pass", setup: str = "pass") -> None:
         ("busy = wp.get_stream().is_complete  # expect: CG301", "pass"),
         ("self.advance()", "self.x = wp.zeros(self.n, dtype=float, device='cuda')  # expect: CG101"),
         ("wp.capture_while(self.flag, lambda: wp.synchronize())  # expect: CG301", "pass"),
+        ("with wp.ScopedTimer('x', synchronize=True):  # expect: CG301\n    self.advance()", "pass"),
     ],
 )
 def test_warp_reported(body: str, step: str) -> None:
@@ -259,6 +260,11 @@ def test_warp_reported(body: str, step: str) -> None:
         ("wp.capture_while(self.flag, self.advance)", "pass"),
         ("wp.capture_if(self.flag, on_true=self.advance)", "pass"),
         ("self.x.zero_()\nself.advance()", "wp.synchronize()"),
+        (
+            "with wp.ScopedTimer('x', active=False, synchronize=True):  # ok: CG301\n    self.advance()",
+            "pass",
+        ),
+        ("with wp.ScopedTimer('x'):  # ok: CG301\n    self.advance()", "pass"),
     ],
 )
 def test_warp_not_reported(body: str, step: str) -> None:

@@ -209,3 +209,50 @@ class Runner:
         return self.y.clone()
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "mark"),
+    [
+        ("self.produce()", "pass", "expect"),
+        ("pass", "pass", "ok"),
+        ("self.produce()", "self.fork()", "ok"),
+    ],
+)
+def test_one_of_several_events(before: str, inside: str, mark: str) -> None:
+    """Events of a list whose length is not known: none of them belongs to the capture, or one may."""
+    check_marks(
+        f"""
+        import torch
+
+        class Chain:
+            def __init__(self, layers: list):
+                self.side = torch.cuda.Stream()
+                self.ready = [torch.cuda.Event() for _ in layers]
+                self.x = torch.zeros(4, device="cuda")
+                self.graph = torch.cuda.CUDAGraph()
+
+            def produce(self):
+                with torch.cuda.stream(self.side):
+                    self.x.add_(1)
+                    for event in self.ready:
+                        event.record()
+
+            def fork(self):
+                self.side.wait_stream(torch.cuda.current_stream())
+                self.produce()
+                torch.cuda.current_stream().wait_stream(self.side)
+
+            def consume(self, index: int):
+                torch.cuda.current_stream().wait_event(self.ready[index])  # {mark}: CG507
+                return self.x * 2
+
+            def capture(self):
+                {before}
+                with torch.cuda.graph(self.graph):
+                    {inside}
+                    for index in range(len(self.ready)):
+                        self.y = self.consume(index)
+        """,
+        select=("CG507",),
+    )

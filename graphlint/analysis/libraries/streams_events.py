@@ -139,12 +139,31 @@ def _wait_event(call: Call) -> Value:
     waiter = stream_of(call, given) if given is not None else own
     if isinstance(event, Obj) and waiter is not None:
         wait_for(call, event, waiter)
-    elif waiter is not None:  # one of several events: the right one
-        call.m.emit(Called(place=call.place, what="wait-stream", target=waiter))
-        if not call.m.captures:
-            call.m.timeline.wait(waiter, call.m.timeline.issued)
-        streams.order_after_unknown(call.m, call.place, waiter)
+    elif waiter is not None:
+        _wait_for_one_of(call, event, waiter)
     return NONE
+
+
+def _wait_for_one_of(call: Call, event: Value | None, waiter: Obj) -> None:
+    """A stream waits for one of several events, taken to be the right one unless none of them can be."""
+    m = call.m
+    m.emit(Called(place=call.place, what="wait-stream", target=waiter))
+    if not m.captures:
+        m.timeline.wait(waiter, m.timeline.issued)
+    known = [_before_capture(each) for each in alternatives(event)] if event is not None else []
+    before = [stream for stream in known if stream is not None]
+    if m.captures and before and len(before) == len(known):
+        streams.order(m, call.place, waiter, before[0], recorded=False)
+    else:
+        streams.order_after_unknown(m, call.place, waiter)
+
+
+def _before_capture(event: Value) -> Obj | None:
+    """The stream on which an event was recorded before the capture began; None where that is not certain."""
+    if not isinstance(event, Obj) or event.fields.get("external") is not FALSE:
+        return None
+    stream = event.fields.get("stream")
+    return stream if isinstance(stream, Obj) and event.fields.get("capture") is None else None
 
 
 def wait_for(call: Call, event: Obj, waiter: Obj) -> None:

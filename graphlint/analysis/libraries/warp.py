@@ -15,6 +15,7 @@ from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unkno
 # Contexts in which launches go to a stream that the program has named.
 ENTERED = frozenset({"warp.ScopedStream", "warp.ScopedCapture"})
 BEGIN_MODE = 5  # the position of `capture_mode`
+TIMER_ACTIVE, TIMER_WAITS = 1, 7  # and of `active` and `synchronize`
 
 
 @model("warp.launch", "warp.launch_tiled")
@@ -49,6 +50,16 @@ def _set_stream(call: Call) -> Value:
 @model("warp.ScopedStream")
 def _scoped_stream(call: Call) -> Value:
     return Obj("warp.ScopedStream", call.place)
+
+
+@model("warp.ScopedTimer")
+def _timer(call: Call) -> Value:
+    """A timer waits for the device where it is told to, unless it is switched off."""
+    made = Obj("warp.ScopedTimer", call.place)
+    active = call.get(TIMER_ACTIVE, "active")
+    is_on = active is None or (isinstance(active, Const) and bool(active.value))
+    made.fields["waits"] = is_on and call.flag(TIMER_WAITS, "synchronize") is True
+    return made
 
 
 @model("warp.kernel", "warp.func")
