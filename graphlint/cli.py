@@ -36,10 +36,15 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             context.exit(130)
         except Exception as error:
-            if os.environ.get("GRAPHLINT_DEBUG"):
+            if os.environ.get("GRAPHLINT_DEBUG") or _of_output(error):
                 raise
             reason = f"internal error, please report it: {type(error).__name__}: {error}"
             raise Trouble(reason) from None
+
+
+def _of_output(error: Exception) -> bool:
+    """Whether it is about standard output: it names no file (`start.py` says so and ends the process)."""
+    return isinstance(error, OSError) and error.filename is None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

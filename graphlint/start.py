@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import NoReturn
 
 from graphlint import __version__
 
@@ -21,28 +22,49 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
+def _leave(code: int, error: OSError | None = None) -> NoReturn:
+    """End the process with its output written, or with exit code 2 and the reason why it could not be."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # the reader has seen enough
+    except OSError as failed:
+        code, error = 2, None if code == 2 and not error else failed  # a command that fails has said why
+    if error:
+        print(f"graphlint: standard output: cannot be written: {error.strerror or error}", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def main() -> None:
     """Run the command line of this process, and leave without tearing down what it has built.
 
     Python would look for garbage among millions of nodes and free them one by one before it exits.
     """
-    if sys.argv[1:] == ["--version"]:
-        print(VERSION)
-        return
     _fill_closed_streams()
     if sys.argv[1:2] == ["run"]:
         from graphlint.commands.run import main as run
 
         # A program is at work: it keeps its garbage collection, and the interpreter ends as it always does.
         sys.exit(run(sys.argv[2:]))
-    from graphlint.cli import cli
-
-    gc.set_threshold(GARBAGE_THRESHOLD)
     try:
-        cli(prog_name="graphlint")
+        _answer()
+        _leave(0)
     except SystemExit as end:
         if isinstance(end.code, str):
             raise
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(end.code or 0)
+        _leave(end.code or 0)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _leave(2, error)
+
+
+def _answer() -> None:
+    if sys.argv[1:] == ["--version"]:
+        print(VERSION)
+        return
+    from graphlint.cli import cli
+
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    cli(prog_name="graphlint")

@@ -332,8 +332,13 @@ def test_what_the_caller_has_taken_away_is_no_crash(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-def test_a_full_disk_is_a_message(tmp_path: Path) -> None:
-    result = in_shell("$GRAPHLINT rules >/dev/full", tmp_path)
+@pytest.mark.parametrize("buffering", ["env -u PYTHONUNBUFFERED", "env PYTHONUNBUFFERED=1"])
+@pytest.mark.parametrize(
+    "arguments", ["rules", "check --help", "--help", "--version", "explain CG101", "check ."]
+)
+def test_a_full_disk_is_a_message(arguments: str, buffering: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    result = in_shell(f"{buffering} $GRAPHLINT {arguments} >/dev/full", tmp_path)
     reason = "standard output: cannot be written: No space left on device"
     assert (result.returncode, result.stderr) == (2, f"graphlint: {reason}\n")
 

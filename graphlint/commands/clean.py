@@ -18,9 +18,10 @@ def clean(paths: tuple[Path, ...]) -> None:
 
     folder = cache_folder(load(paths, None, isolated=True).root)
     try:
-        if remove(folder):
-            click.echo(f"removed {folder}")
-        elif folder.exists():
-            raise Trouble(f"{folder}: is not a cache of graphlint and was left alone")
+        removed = remove(folder)
     except OSError as error:
         raise Trouble(f"{folder}: cannot be removed: {error.strerror or error}") from None
+    if removed:
+        click.echo(f"removed {folder}")
+    elif folder.exists():
+        raise Trouble(f"{folder}: is not a cache of graphlint and was left alone")
