@@ -81,3 +81,8 @@ class Rule:
         module = sys.modules[cls.__module__]
         assert module.__file__ is not None
         return Path(module.__file__).with_suffix(".md")
+
+    @classmethod
+    def advice(cls) -> str:
+        """Return what helps against the hazard in general, the `HELP` of the rule's module if it has one."""
+        return str(getattr(sys.modules[cls.__module__], "HELP", ""))

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphlint.finding import Confidence, Evidence, Finding, Hop, Level, Span
+from graphlint.finding import Confidence, Evidence, Finding, Hop, Level
 from graphlint.formats import format_named
 from graphlint.formats.style import Style
 from graphlint.report import CheckResult, Report, Summary, Watched, report_of
 from graphlint.rules.registry import find
+from graphlint.sentinel.advice import help_for
 from graphlint.sentinel.allowing import Allowed, Table
+from graphlint.sentinel.comments import Comments, line_of
 from graphlint.sources import Sources
 
 if TYPE_CHECKING:
@@ -40,17 +42,20 @@ class Outcome:
 def outcome_of(watch: Watch, table: Table, root: Path) -> Outcome:
     """Return what to report of a watch, paths relative to `root`, the folder where the program began.
 
-    Findings that the table allows are left out and counted, and so are notes and what is only possible.
+    Findings that the table or a comment allows are left out and counted, and so are notes and what is only
+    possible.
     """
     judged = [(finding, table.allowing(finding)) for finding in watch.findings]
-    kept = [finding for finding, entry in judged if entry is None]
-    sources = _Shown(root)
-    findings = tuple(_converted(finding, sources) for finding in kept)
+    shown = _Shown(root)
+    converted = [_converted(finding, shown) for finding, entry in judged if entry is None]
+    sources = Sources(shown.files)
+    comments = Comments(sources)
+    findings = tuple(finding for finding in converted if not comments.accept(finding))
     graphs = Watched(watch.mode, watch.graphs, watch.replays, tuple(watch.unseen))
     summary = Summary(files=len({finding.path for finding in findings}), regions=watch.graphs)
-    result = CheckResult(findings, (), (), summary, Sources(sources.files))
+    result = CheckResult(findings, (), (), summary, sources)
     report = report_of(result, Level.WARNING, Confidence.LIKELY)
-    accepted = len(judged) - len(kept)
+    accepted = len(judged) - len(findings)
     return Outcome(
         replace(report, watched=graphs, accepted=accepted), [entry for _, entry in judged if entry]
     )
@@ -100,7 +105,7 @@ def _converted(finding: seen.Finding, shown: _Shown) -> Finding:
     place = next((stack[0] for stack in (touched, replayed, captured) if stack), Hop("<unknown>", 1, "?"))
     return Finding(
         path=place.path,
-        span=_line(place, Sources(shown.files)),
+        span=line_of(place, Sources(shown.files)),
         code=rule.code,
         name=rule.name,
         hazard=rule.hazard,
@@ -108,15 +113,8 @@ def _converted(finding: seen.Finding, shown: _Shown) -> Finding:
         confidence=Confidence(finding.confidence),
         message=finding.message,
         chain=tuple(stack[0] for stack in (captured, touched, replayed) if stack),
+        help=help_for(finding.code, finding.check),
         evidence=Evidence(
             captured, touched, replayed, finding.check, finding.graph, finding.replay, finding.times
         ),
     )
-
-
-def _line(place: Hop, sources: Sources) -> Span:
-    """The whole of a line: a frame tells no column on every Python."""
-    lines = sources.lines(place.path)
-    text = lines[place.line - 1] if place.line <= len(lines) else ""
-    start = len(text) - len(text.lstrip())
-    return Span(place.line, start + 1, place.line, max(len(text.rstrip()), start + 1) + 1)

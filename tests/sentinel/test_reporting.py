@@ -69,6 +69,7 @@ def test_text_shows_all_three_places_with_their_lines(tmp_path: Path, finding: F
         "    replayed  engine.py:7   Engine.step     self.graph.replay()\n"
         "              engine.py:10  <module>        for _ in range(3): engine.step()\n"
         "  seen 3 times, first at replay 2 of graph 1 (check: names)\n"
+        "  help: write into the captured tensor: `copy_`, `fill_` or `[...] =`\n"
         "  explain with: graphlint explain CG101\n"
         "\n"
         "1 finding: 1 error (mode canary, 0 graphs, 0 replays)\n"
