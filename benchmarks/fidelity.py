@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from treatment import DATA, Outcome, log_as_usual, run
+from treatment import DATA, Outcome, logging_as_usual, run
 
 SEED = 20261129
 BLIND = ("blind", "blind2")  # sets that were measured after the device was built
@@ -64,10 +64,9 @@ def judged(chosen: list[dict[str, Any]]) -> dict[str, Outcome]:
     from graphlint.sentinel import virtual_cuda
 
     outcomes: dict[str, Outcome] = {}
-    log_as_usual()
     # torch's compiler turns the checks of distributions off for the whole process once it has been used.
     torch.distributions.Distribution.set_default_validate_args(True)
-    with _scratch_folder(), warnings.catch_warnings():
+    with _scratch_folder(), logging_as_usual(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for rows_of_a_device in _devices(chosen):
             with virtual_cuda():

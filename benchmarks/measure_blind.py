@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from treatment import DATA, log_as_usual, run
+from treatment import DATA, logging_as_usual, run
 
 LONGEST = 90.0  # seconds for one expression
 
@@ -24,10 +24,10 @@ LONGEST = 90.0  # seconds for one expression
 def measure(name: str, source: str, answer: Any) -> None:
     """In the process of one expression: send what came out."""
     warnings.simplefilter("ignore")
-    log_as_usual()
     row: dict[str, Any] = {"id": f"{name}:{source}", "src": source}
     try:
-        outcome = run(row)
+        with logging_as_usual():
+            outcome = run(row)
     except Exception as error:
         answer.send(row | {"harness": f"{type(error).__name__}: {error}"[:200]})
         return

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -222,9 +224,13 @@ def _close(a: Any, b: Any) -> bool:
     )
 
 
-def log_as_usual() -> None:
-    """A logger swallows what formatting raises, whatever a test runner has made of the root logger."""
-    logger = logging.getLogger("q")
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(logging.StreamHandler(io.StringIO()))
+@contextmanager
+def logging_as_usual() -> Iterator[None]:
+    """Loggers swallow what formatting raises; a test runner's handlers raise it."""
+    root = logging.getLogger()
+    kept = root.handlers[:]
+    root.handlers[:] = [logging.StreamHandler(io.StringIO())]
+    try:
+        yield
+    finally:
+        root.handlers[:] = kept
