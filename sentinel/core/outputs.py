@@ -19,6 +19,7 @@ class StaleOutputs(Check):
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._taken: dict[int, tuple[int, int]] = {}  # of each alias, the replay that it shows, and the place
+        self._named: set[tuple[int, int]] = set()  # memory that was read by an old name, and where
 
     def on(self, event: events.Event) -> Iterator[Finding]:
         if isinstance(event, events.Taken):
@@ -49,7 +50,7 @@ class StaleOutputs(Check):
         if replay < graph.replays and replay > 0:
             message = f"the result of replay {replay} is read after replay {graph.replays} has overwritten it"
             yield self.finding("CG201", message, graph, touched=self.state.line(site))
-        elif event.repeated > 1 and graph.replays > 1:
+        elif event.repeated > 1 and graph.replays > 1 and (event.memory, event.site) not in self._named:
             times = event.repeated
             message = f"one output is read {times} times as if each were the result of another replay"
             yield self.finding("CG201", message, graph, confidence="likely")
@@ -63,6 +64,7 @@ class StaleOutputs(Check):
 
     def _by_name(self, graph: Graph, event: events.ReadAsOld) -> Iterator[Finding]:
         if event.generation < graph.replays:
+            self._named.add((event.memory, event.site))
             message = (
                 f"`{event.name}` is the result of replay {event.generation}, and is read after replay "
                 f"{graph.replays} has overwritten it"

@@ -13,17 +13,19 @@ from typing import Any
 
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.runs import FrameRoot, has_locals, locals_of
-from graphlint.sentinel.watching.statements import names_assigned, names_read
+from graphlint.sentinel.watching.statements import names_assigned, names_copied, names_read
 
 _MOST_FRAMES = 6
+_Variable = tuple[int, str]  # the run of a function, and a name in it
 
 
 class KeptNames:
-    """Which local of which running function is given the result of which replay."""
+    """Which variable of which running function or module is given the result of which replay."""
 
     def __init__(self) -> None:
         self._outputs: dict[int, weakref.ref[Any]] = {}
-        self._kept: dict[tuple[int, str], int] = {}  # by run and name: the number of the replay
+        self._kept: dict[_Variable, int] = {}  # the number of the replay
+        self._copied: dict[_Variable, tuple[int, int]] = {}  # the same of `name = result`, and who waited
 
     def add(self, outputs: list[weakref.ref[Any]]) -> None:
         """The tensors that the program held of a graph's pool when its capture ended."""
@@ -35,8 +37,19 @@ class KeptNames:
     def replaying(self, replay: int) -> None:
         """A graph is about to be replayed: the statements that wait for it name its result."""
         for frame in _frames():
+            self._note_copies(frame, replay - 1)
             for name in names_assigned(frame):
-                self._kept[(FrameRoot(frame, name).run, name)] = replay
+                variable = FrameRoot(frame, name).run, name
+                self._kept[variable] = replay
+                self._copied.pop(variable, None)
+
+    def _note_copies(self, frame: FrameType, replay: int) -> None:
+        """What is called a result by a second name is an older one from now on."""
+        for name, copies in names_copied(frame.f_code).items() if self._kept or self._copied else ():
+            run = FrameRoot(frame, name).run
+            of_result = any((run, other) in self._kept or (run, other) in self._copied for other, _ in copies)
+            if of_result and replay > 0 and self._is_output(_value(frame, name)):
+                self._copied[run, name] = (replay, frame.f_lasti)
 
     def read_through(self, tensor: Any) -> tuple[str, int] | None:
         """The name of a result through which the program's line reads a tensor, and the number of the
@@ -46,14 +59,32 @@ class KeptNames:
         frame = next(iter(_frames()), None)
         if frame is None:
             return None
-        read, values = names_read(frame), locals_of(frame)
-        found = [(self._kept.get((FrameRoot(frame, name).run, name)), name) for name in read]
-        old = [(replay, name) for replay, name in found if replay and values.get(name) is tensor]
+        found = [(self._replay_of(frame, name), name) for name in names_read(frame)]
+        old = [(replay, name) for replay, name in found if replay and _value(frame, name) is tensor]
         return min(old)[::-1] if old else None
+
+    def _replay_of(self, frame: FrameType, name: str) -> int:
+        """The number of the replay that a variable shows, 0 where that is not known."""
+        variable = FrameRoot(frame, name).run, name
+        replay, waited = self._copied.get(variable, (0, 0))
+        if not replay:
+            return self._kept.get(variable, 0)
+        copies = names_copied(frame.f_code).get(name, [])
+        anew = any(_is_between(waited, at, frame.f_lasti) for _, at in copies)
+        return 0 if anew else replay
 
     def _is_output(self, value: Any) -> bool:
         known = self._outputs.get(id(value))
         return known is not None and known() is value
+
+
+def _is_between(start: int, at: int, end: int) -> bool:
+    """Whether code at a place runs on the way from one place to another, perhaps round a loop."""
+    return start < at < end if start < end else at > start or at < end
+
+
+def _value(frame: FrameType, name: str) -> Any:
+    return locals_of(frame).get(name) if has_locals(frame) else frame.f_globals.get(name)
 
 
 def line_reads(name: str) -> bool:
@@ -68,7 +99,7 @@ def _frames() -> list[FrameType]:
     found: list[FrameType] = []
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and len(found) < _MOST_FRAMES:
-        if places.is_program(frame.f_code) and has_locals(frame):
+        if places.is_program(frame.f_code) and (has_locals(frame) or frame.f_locals is frame.f_globals):
             found.append(frame)
         frame = frame.f_back
     return found

@@ -21,6 +21,7 @@ from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.watching.memories import Memories, Memory
 from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
+from graphlint.sentinel.watching.slots import Slot
 
 if TYPE_CHECKING:
     from graphlint.sentinel.session import Watch
@@ -172,6 +173,14 @@ class Observer:
         """The memory that a graph made, each with the tensors on it when its capture ended."""
         captured = self._captured(number)
         return captured.made if captured is not None else []
+
+    def names_of_outputs(self, number: int) -> dict[int, list[tuple[Slot, weakref.ref[torch.Tensor]]]]:
+        """Where the program keeps what a graph made, for longer than a call, by the number of the memory."""
+        captured = self._captured(number)
+        return {
+            named.memory.number: [(slot, tensor) for _, slot, tensor in named.slots]
+            for named in (captured.kept if captured is not None else ())
+        }
 
     def _captured(self, number: int) -> Captured | None:
         return next((record.captured for record in self._records.values() if record.number == number), None)

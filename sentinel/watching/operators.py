@@ -29,11 +29,16 @@ _WAITS = {
 }
 
 
+# What tells two tensors apart says nothing of one.
+_COMPARES = {"sub", "sub_", "rsub", "div", "div_", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+
+
 class Operator:
     """`view`: its results lie on the memory of its first argument. `written`: places of the arguments that it
-    writes; `only_written`: those that it does not read. `waits`: the host waits for its result."""
+    writes; `only_written`: those that it does not read. `waits`: the host waits for its result.
+    `compares`: it says how far its first two arguments are apart."""
 
-    __slots__ = ("kind", "only_written", "view", "waits", "written")
+    __slots__ = ("compares", "kind", "only_written", "view", "waits", "written")
 
     def __init__(self, function: Any) -> None:
         schema = function._schema
@@ -49,6 +54,7 @@ class Operator:
         plain = self.kind in _OVERWRITES
         self.only_written = {key for pair in written if plain or _is_out(schema, pair[0]) for key in pair}
         self.waits = self.kind in _WAITS
+        self.compares = self.kind in _COMPARES
 
 
 def _is_out(schema: Any, at: int) -> bool:

@@ -144,7 +144,8 @@ class Reads:
         for key, tensor, memory, times in touched:
             host = memory.base in self.hosts
             if key not in known.only_written:
-                self.read(tensor, memory, host, times)
+                alone = not known.compares or len(args) < 2 or args[0] is not args[1]
+                self.read(tensor, memory, host, times if alone else 2)
             if key in known.written:
                 self._write(memory, host, _misfit(known, args) if key in (0, "self") else "")
         if known.kind == "copy_":

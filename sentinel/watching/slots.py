@@ -65,7 +65,7 @@ class Slot:
         for step in self.steps:
             if value is None or value is MISSING:
                 return MISSING
-            value = _follow(value, step)
+            value = followed(value, step)
         return value
 
 
@@ -85,7 +85,8 @@ def _registered(root: Root, table: str, key: str) -> Callable[[], Any]:
     return look
 
 
-def _follow(value: Any, step: Step) -> Any:
+def followed(value: Any, step: Step) -> Any:
+    """What one step leads to; MISSING if nowhere."""
     how, key = step
     try:
         if how == "attribute":

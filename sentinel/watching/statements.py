@@ -48,3 +48,31 @@ def names_assigned(frame: FrameType) -> set[str]:
         elif assigned or instruction.opname.startswith(_ENDS):
             break
     return {name for name in assigned if type(name) is str}
+
+
+@functools.lru_cache(maxsize=512)
+def names_copied(code: CodeType) -> dict[str, list[tuple[str, int]]]:
+    """Each name that statements such as `kept = result` bind, with the other name and where they do."""
+    copied: dict[str, list[tuple[str, int]]] = {}
+    before = ("", "")
+    for instruction in _instructions(code):
+        for step in _steps(instruction):
+            if step[0] == "STORE" and before[0] == "LOAD" and step[1] != before[1]:
+                copied.setdefault(step[1], []).append((before[1], instruction.offset))
+            before = step
+    return copied
+
+
+def _steps(instruction: dis.Instruction) -> list[tuple[str, str]]:
+    """What an instruction does with names: some do two things at once."""
+    kinds = [word for word in instruction.opname.split("_") if word in ("LOAD", "STORE")]
+    named = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+    if kinds and len(kinds) == len(named) and all(type(name) is str for name in named):
+        return (
+            [(kind, name) for kind, name in zip(kinds, named)] if _of_variables(instruction) else [("", "")]
+        )
+    return [] if instruction.opname in ("NOP", "EXTENDED_ARG", "CACHE") else [("", "")]
+
+
+def _of_variables(instruction: dis.Instruction) -> bool:
+    return instruction.opname.split("_")[1] in ("FAST", "NAME", "GLOBAL", "DEREF")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from tests.sentinel.capturing import capture
 
@@ -54,8 +57,6 @@ def test_views_are_collected(watched: Any) -> None:
 
 def test_what_is_kept_after_the_last_replay_counts() -> None:
     """Three results are enough, also where the program ends with the third."""
-    import pytest
-
     torch = pytest.importorskip("torch")
     from graphlint.sentinel import watch
 
@@ -120,3 +121,97 @@ def test_a_dict_of_results(watched: Any) -> None:
     kept = {"first": runner(0.0), "second": runner(1.0), "third": runner(2.0)}
     runner(3.0)
     assert found(watched) == [("CG201", "kept-outputs")] and kept
+
+
+@dataclass
+class Result:
+    logits: Any
+    hidden: Any
+
+
+class Several:
+    """Returns its outputs together, in one object that lives as long as the graph."""
+
+    def __init__(self, pack: Any) -> None:
+        import torch
+
+        self.given = torch.ones(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.out = pack(self.given * 2, self.given + 1)
+
+    def __call__(self, value: float) -> Any:
+        self.given.fill_(value)
+        self.graph.replay()
+        return self.out
+
+
+def pair(*tensors: Any) -> Any:
+    return tensors
+
+
+def named(*tensors: Any) -> Any:
+    return dict(zip(("logits", "hidden"), tensors))
+
+
+@pytest.mark.parametrize("pack", [pair, named, Result])
+def test_the_same_container_of_outputs_is_collected(watched: Any, pack: Any) -> None:
+    runner = Several(pack)
+    history = []
+    for value in range(5):
+        history.append(runner(float(value)))
+    assert set(found(watched)) == {("CG201", "kept-outputs")} and len(history) == 5
+
+
+@pytest.mark.parametrize("pack", [pair, named, Result])
+def test_the_last_container_is_held(watched: Any, pack: Any) -> None:
+    runner = Several(pack)
+    before = None
+    for value in range(6):
+        result = runner(float(value))
+        before = result
+    assert watched.findings == [] and before is runner.out
+
+
+def test_what_a_container_holds_is_copied(watched: Any) -> None:
+    runner = Several(pair)
+    history = [[one.clone() for one in runner(float(value))] for value in range(5)]
+    assert watched.findings == [] and len(history) == 5
+
+
+def collected(pick: Any) -> Any:
+    """What is found of a list of results that begins only with the tuple which a function has returned."""
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import watch
+
+    history = []
+    with watch(virtual=not torch.cuda.is_available()) as watching:
+        given = torch.ones(4, device="cuda")
+        graph, outputs = capture(lambda: (given * 2, given + 1))
+        for value in range(4):
+            given.fill_(value)
+            graph.replay()
+            history.append(pick(outputs))
+    assert len(history) == 4
+    return watching
+
+
+def test_a_tuple_without_a_lasting_name_is_collected() -> None:
+    assert set(found(collected(lambda outputs: outputs))) == {("CG201", "kept-outputs")}
+
+
+def test_copies_of_such_a_tuple_are_collected() -> None:
+    assert collected(lambda outputs: [one.clone() for one in outputs]).findings == []
+
+
+def test_one_tuple_serves_several_sizes() -> None:
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import watch
+
+    with watch(virtual=not torch.cuda.is_available()) as watching:
+        given = torch.ones(4, device="cuda")
+        graph, outputs = capture(lambda: (given * 2, given + 1))
+        by_size = dict.fromkeys(range(5, 9), outputs)
+        for _ in range(9):
+            graph.replay()
+    assert watching.findings == [] and len(by_size) == 4

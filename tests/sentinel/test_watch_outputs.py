@@ -236,3 +236,106 @@ def test_a_name_of_the_static_output_shows_the_last_result(tested: Any) -> None:
         run(value)
         static.sum().item()
     assert tested.findings == []
+
+
+def test_the_last_result_is_compared_with_the_one_before(tested: Any) -> None:
+    run = Whole()
+    before = None
+    for value in (1.0, 2.0, 3.0):
+        now = run(value)
+        if before is not None:
+            (now - before).abs()
+        before = now
+    assert set(codes(tested)) == {"CG201"}
+    assert "`before` is the result of replay 1" in tested.findings[0].message
+
+
+def test_the_result_before_is_kept_first(tested: Any) -> None:
+    run = Whole()
+    now = before = None
+    for value in (1.0, 2.0, 3.0):
+        before = now
+        now = run(value)
+        if before is not None:
+            before.sum()
+    assert set(codes(tested)) == {"CG201"}
+
+
+def test_a_second_name_is_given_to_each_result(tested: Any) -> None:
+    run = Whole()
+    for value in (1.0, 2.0, 3.0):
+        result = run(value)
+        logits = result
+        logits.sum()
+        (logits + result).sum()
+    assert tested.findings == []
+
+
+def test_a_second_name_is_read_before_the_next_result_comes(tested: Any) -> None:
+    run = Whole()
+    now = run(1.0)
+    for value in (2.0, 3.0):
+        seen = now
+        seen.sum()
+        now = run(value)
+    assert tested.findings == []
+
+
+def test_the_result_before_is_a_copy(tested: Any) -> None:
+    run = Whole()
+    before = None
+    for value in (1.0, 2.0, 3.0):
+        now = run(value)
+        if before is not None:
+            assert (now - before).tolist() == [2.0] * 4
+        before = now.clone()
+    assert tested.findings == []
+
+
+def test_a_result_is_compared_with_itself_under_an_attribute(tested: Any) -> None:
+    run = Whole()
+    run.last = run(1.0)  # type: ignore[attr-defined]
+    now = run(2.0)
+    (now - run.last).abs()  # type: ignore[attr-defined]
+    assert codes(tested) == ["CG201"]
+
+
+def test_results_in_a_dict_are_compared(tested: Any) -> None:
+    import torch
+
+    run = Whole()
+    results = {name: run(value) for name, value in (("a", 1.0), ("b", 2.0))}
+    torch.nn.functional.mse_loss(results["a"], results["b"])
+    assert codes(tested) == ["CG201"]
+
+
+def test_a_result_is_multiplied_by_itself_and_asked_for_nan(tested: Any) -> None:
+    run = Whole()
+    for value in (1.0, 2.0):
+        out = run(value)
+        assert not (out * out != out * out).any().item()
+        (out != out).any().item()
+        (out - out.mean()).sum()
+    assert tested.findings == []
+
+
+_SCRIPT = """
+first = run(1.0)
+second = run(2.0)
+(second + first).sum()
+"""
+_RIGHT_SCRIPT = """
+for value in (1.0, 2.0, 3.0):
+    out = run(value)
+    out.sum()
+    last = out
+    last.sum()
+"""
+
+
+def test_names_of_a_script(tested: Any) -> None:
+    exec(compile(_RIGHT_SCRIPT, "script.py", "exec"), {"run": Whole()})
+    assert tested.findings == []
+    exec(compile(_SCRIPT, "script.py", "exec"), {"run": Whole()})
+    (found,) = tested.findings
+    assert found.code == "CG201" and "`first` is the result of replay 1" in found.message
