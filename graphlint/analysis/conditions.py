@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import captures, correlations, kinds, operators, tensor_ops
+from graphlint.analysis import correlations, graph_keys, kinds, operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame, KeptTest
@@ -247,7 +247,7 @@ def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Non
     table, key = [quiet(m, part, frame) for part in looked_up] if looked_up is not None else (None, None)
     if isinstance(table, Mapping) and key is not None and table.fields:
         identity, held = identity_of(key), join_all(value for _, value in table.entries())
-        if identity is not None and identity not in table.fields and captures.held_graphs(held):
+        if identity is not None and identity not in table.fields and graph_keys.held_graphs(held):
             m.heap.write(table.fields, identity, (key, held))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import synthesis, tensor_ops
+from graphlint.analysis import graph_keys, synthesis, tensor_ops
 from graphlint.analysis.graphs import Capture, HostUse, Read, Write, is_other_number, value_in
 from graphlint.analysis.values import Cell, Change, Const, Host, Mapping, Obj, Value, alternatives
 
@@ -64,7 +64,7 @@ def _is_other(m: Machine, record: Capture, read: Read, now: Value) -> bool:
         return False
     if now.change is not Change.CHANGING and not (now.change is Change.SHAPE and now.symbol in m.partial):
         return False
-    keys = record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
+    keys = graph_keys.keys_of(record)
     return not tensor_ops.is_key(keys, now)
 
 

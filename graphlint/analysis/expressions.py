@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import (
     attributes,
     calls,
-    captures,
     conditions,
     correlations,
     functions,
     generators,
+    graph_keys,
     indexing,
     lazies,
     loops,
@@ -335,7 +335,7 @@ def _membership(m: Machine, node: ast.AST, wanted: bool, item: Value, where: Val
         lazies.note_absent(m, where.fields, identity_of(item))
     if found is None and m.captures and conditions.is_seen_size(where, item):
         found = True
-    if found is None and not m.captures and captures.has_entry_for(m, where, item):
+    if found is None and not m.captures and graph_keys.has_entry_for(m, where, item):
         found = True
     if found is None:
         return derived("in", item, where, kind="bool")

@@ -6,13 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
-    captures,
     counters,
     displaced,
     effects,
+    graph_keys,
     renewals,
     requests,
     tensor_ops,
+    unchanged,
     walked,
 )
 from graphlint.analysis.events import (
@@ -123,9 +124,11 @@ def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
     if any(key == DRAWN for _, key in use.cells):
         return True
     is_changing = change_of(use.value) is Change.CHANGING
-    if not is_changing or m.step <= record.step or tensor_ops.is_key(captures.keys_of(record), use.value):
+    if not is_changing or m.step <= record.step or tensor_ops.is_key(graph_keys.keys_of(record), use.value):
         return False
     if record.graph is not None and record.graph.fields.get("open key"):
+        return False
+    if unchanged.is_argument(m, record, use.value):
         return False
     return not (_still_stands(m, record, use) or _content_stands(record, use))
 

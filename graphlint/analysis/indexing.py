@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     attributes,
-    captures,
     conditions,
     effects,
     functions,
+    graph_keys,
     lazies,
     lifetimes,
     orders,
@@ -370,7 +370,7 @@ def _put_tensor(m: Machine, owner: Tensor, index: Value, value: Value, node: ast
 def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value, place: Place | None) -> None:
     """Store into a container; outside a capture an output alias kept this way is remembered."""
     storing.note_kept(m, value, place)
-    captures.note_keyed(m, value, index)
+    graph_keys.note_keyed(m, value, index)
     if isinstance(owner, Mapping):
         identity = identity_of(index)
         if place is not None:
@@ -428,7 +428,7 @@ def extend(
     orders.forget(m, owner)
     for value in known:
         storing.note_kept(m, value, place)
-        captures.note_keyed(m, value, None)
+        graph_keys.note_keyed(m, value, None)
     effects.note_append(m, owner, place)
     items = (*owner.items, *known)
     if len(items) > 32:

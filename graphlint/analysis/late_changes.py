@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import captures, conditions, renewals
+from graphlint.analysis import conditions, graph_keys, renewals
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Condition, Place
@@ -104,7 +104,7 @@ def _code_of(value: Value) -> int | None:
 def _replays(value: Value) -> bool:
     """Whether a callable has to do with graphs: what replays is put in the place of what was captured."""
     owners = [part.self_value for part in alternatives(value) if isinstance(part, Function)]
-    return any(captures.held_graphs(each) for each in (value, *owners) if each is not None)
+    return any(graph_keys.held_graphs(each) for each in (value, *owners) if each is not None)
 
 
 def _tell(m: Machine, record: Capture, kind: str, changed: Place, replay: Place) -> None:

@@ -16,6 +16,7 @@ from graphlint.analysis import (
     captures,
     functions,
     generators,
+    graph_keys,
     instances,
     names,
     outputs,
@@ -314,7 +315,7 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     _steps(m, owner, roles.replay or through, frame, node, given)
     if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
         _steps(m, owner, roles.replay or through, frame, node, given)
-    readers = _readers_of_kept(m, owner, [name for name in steps if name not in roles.replay])
+    readers = _readers_of_kept(m, owner, steps)
     _steps(m, owner, readers, frame, node, given)
     if len(m.finished) > before:
         plain = [name for name in steps if name not in roles.replay]
@@ -327,7 +328,7 @@ def _readers_of_kept(m: Machine, owner: Obj, names: Sequence[str]) -> list[str]:
     kept = {
         key
         for key, value in owner.fields.items()
-        if isinstance(value, Sequence_) and any(outputs.is_behind(t) for t in tensors_in(value, 2))
+        if isinstance(value, (Sequence_, Mapping)) and any(outputs.is_behind(t) for t in tensors_in(value, 2))
     }
     methods = methods_of(owner.cls) if kept and isinstance(owner.cls, ClassInfo) else {}
     return [name for name in names if name in methods and text_of(methods[name][1]).names & kept]
@@ -409,7 +410,7 @@ def _close_captures(m: Machine, owner: Obj, opened: int, frame: Frame, place: Pl
 
 def _repeat_key(m: Machine, arguments: Arguments, first: Arguments) -> None:
     """Give the host arguments that choose a graph the values that they had in an earlier call."""
-    keys = {key for capture in m.finished for key in captures.keys_of(capture)}
+    keys = {key for capture in m.finished for key in graph_keys.keys_of(capture)}
     for name, value in first.kwargs.items():
         if tensor_ops.is_key(keys, value):
             arguments.kwargs[name] = value

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import captures, conditions
+from graphlint.analysis import conditions, graph_keys
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import change_of
@@ -43,7 +43,7 @@ def noting(
 
 def note_reset(m: Machine, old: object, value: Value) -> None:
     """A cell that named a graph is given None: what the same test leads to is for the next capture."""
-    if is_none(value) and isinstance(old, (Obj, Union)) and not m.captures and captures.held_graphs(old):
+    if is_none(value) and isinstance(old, (Obj, Union)) and not m.captures and graph_keys.held_graphs(old):
         m.resets += conditions.undecided(m)[-1:]
 
 
@@ -133,7 +133,7 @@ def _is_kept(m: Machine, cell: Cell, value: Union) -> bool:
 
 def _record(value: Value) -> Capture | None:
     """The capture of the graph that a value is or holds."""
-    for graph in captures.held_graphs(value):
+    for graph in graph_keys.held_graphs(value):
         record = graph.fields.get("record")
         if isinstance(record, Capture):
             return record

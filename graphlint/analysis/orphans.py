@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import captures, lifetimes
+from graphlint.analysis import graph_keys, lifetimes
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Changed, Read, Write
 from graphlint.analysis.values import Cell, Env, Fields, Mapping, Obj, Storage, Unknown, Value, alternatives
@@ -138,7 +138,7 @@ def _graphs_in(value: Value) -> list[Obj]:
     parts: list[Value] = []
     for one in alternatives(value):
         parts += [part for _, part in one.entries()] if isinstance(one, Mapping) else [one]
-    return [graph for part in parts for graph in captures.held_graphs(part)]
+    return [graph for part in parts for graph in graph_keys.held_graphs(part)]
 
 
 def _value(cell: object) -> Value | None:

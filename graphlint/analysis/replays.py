@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
-    captures,
     carried,
     derived,
     frozen_uses,
+    graph_keys,
     handed,
     host_work,
     ignored,
@@ -157,7 +157,7 @@ def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool
         memory
         for other in m.finished
         if other is not record
-        and (other.clock > record.clock or captures.keys_of(other) != captures.keys_of(record))
+        and (other.clock > record.clock or graph_keys.keys_of(other) != graph_keys.keys_of(record))
         if (same := other.reads.get((id(read.fields), read.key))) is not None
         for memory in _memories(same.value)
     }

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     carried,
     effects,
     gradients,
+    graph_keys,
     host_work,
     ignored,
     late_changes,
@@ -101,6 +102,8 @@ def stored(
     """Write a cell that outlives the call: field, global, class attribute."""
     old = fields.get(name)
     note_kept(m, value, place)
+    if isinstance(owner, Obj):
+        graph_keys.note_held(m, owner, value)
     if m.captures:
         _announce_store(m, owner, fields, name, value, old, place, augmented)
     m.write(fields, name, value, place, augmented=augmented)

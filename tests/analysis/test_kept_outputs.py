@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 RECORDS = """\
 from {module} import {maker}
@@ -208,3 +208,41 @@ def test_a_helper_that_copies_what_is_a_tensor_copies_all_of_it() -> None:
                 return self.pair[0].clone(), self.pair[1]  # expect: CG201
     """
     check_marks(program)
+
+
+MEMORY = """
+    import torch
+
+    class Runner:
+        def __init__(self, tower: torch.nn.Module):
+            self.x = torch.zeros(4, 8, device="cuda")
+            tower(self.x)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = tower(self.x)
+
+        def run(self, x: torch.Tensor):
+            self.x.copy_(x)
+            self.graph.replay()
+            return self.y
+
+    class Encoder:
+        def __init__(self, tower: torch.nn.Module):
+            self.runner = Runner(tower)
+            self.known = {{}}
+
+        def embed(self, pixels: torch.Tensor, name: int):
+            if name in self.known:
+                return self.known[name]
+            out = self.runner.run(pixels){copy}
+            self.known[name] = out  # {mark}: CG201
+            return out
+"""
+
+
+def test_outputs_remembered_under_a_name() -> None:
+    check_marked_rules(MEMORY.format(copy="", mark="expect"))
+
+
+def test_copies_of_outputs_remembered_under_a_name() -> None:
+    check_marked_rules(MEMORY.format(copy=".clone()", mark="ok"))

@@ -62,3 +62,48 @@ def test_a_number_beside_a_key_that_is_known() -> None:
                 return entry[1].clone()
         """
     check(program)
+
+
+RECORDS = """
+    import torch
+    from typing import Optional
+
+    class Entry:
+        def __init__(self, key: tuple):
+            self.key, self.seen = key, 0
+            self.graph: Optional[torch.cuda.CUDAGraph] = None
+            self.result = None
+
+    TABLE: dict[tuple, Entry] = {{}}
+
+    def entry_of(key: tuple) -> Entry:
+        entry = TABLE.get(key)
+        if entry is None:
+            entry = TABLE[key] = Entry(key)
+        return entry
+
+    class Exchange:
+        def __init__(self):
+            self.x = torch.zeros(64, device="cuda")
+
+        def run(self, scale: float, shapes: tuple, rows: int):
+            entry = entry_of({key})
+            if entry.graph is not None:
+                entry.graph.replay()
+                return entry.result.clone()
+            entry.seen += 1
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                result = self.x * scale  # {mark}: CG402
+            graph.replay()
+            entry.graph, entry.result = graph, result
+            return result.clone()
+"""
+
+
+def test_a_graph_that_a_record_gets_after_it_was_put_under_a_key() -> None:
+    check(RECORDS.format(key='("forward", shapes)', mark="ok"))
+
+
+def test_a_graph_that_a_record_gets_under_a_key_that_is_known() -> None:
+    check(RECORDS.format(key='("forward", rows)', mark="expect"))

@@ -1,0 +1,131 @@
+"""Which of several graphs is replayed: the keys that containers keep graphs by, and what they are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphlint.analysis.graphs import Capture
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import change_of
+from graphlint.analysis.values import (
+    Change,
+    Function,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def deciding(m: Machine) -> set[object]:
+    """The host values that choose which graph is captured: keys of membership tests on the way here."""
+    keys: set[object] = set()
+    for frame in m.frames:
+        for condition in frame.conditions:
+            keys |= _identities(condition.value)
+    return keys
+
+
+def _identities(value: Value) -> set[object]:
+    """The host identities that a value was made of: of a test those of its key, of a record its fields'."""
+    found: set[object] = set()
+    if isinstance(value, Sequence_):
+        for element in value.elements():
+            found |= _identities(element)
+    stack: list[object] = [identity_of(value)]
+    for part in alternatives(value):
+        if isinstance(part, Obj) and not isinstance(part.cls, str):
+            stack.extend(identity_of(held) for held in part.fields.values() if isinstance(held, Host))
+    while stack:
+        identity = stack.pop()
+        if isinstance(identity, tuple):
+            if len(identity) == 2 and identity[0] == "host":
+                found.add(identity)
+            stack.extend(identity)
+    return found
+
+
+def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
+    """A graph is put into a container: it stands for the key, or for the iteration of the loops around."""
+    held = held_graphs(value)
+    if not held:
+        if key is not None:
+            _note_records(m, value, key)
+        return
+    keys = _identities(key) if key is not None else set()
+    if key is None:
+        for frame in m.frames:
+            for loop in frame.loops:
+                keys |= _identities(loop.current) if loop.current is not None else set()
+    for graph in held:
+        _stands_for(graph, keys, key is not None and _is_open(key))
+
+
+def _note_records(m: Machine, value: Value, key: Value) -> None:
+    """Records without a graph are kept under a key: one that they get later stands for that key."""
+    for part in alternatives(value):
+        if isinstance(part, Obj) and not isinstance(part.cls, str):
+            known, was_open = m.keyed.get(part.serial, (set(), False))
+            m.keyed[part.serial] = ({*known, *_identities(key)}, was_open or _is_open(key))
+
+
+def note_held(m: Machine, owner: Obj, value: Value) -> None:
+    """A graph is put into a field of a record: it stands for the key under which a table keeps that."""
+    for graph in held_graphs(value) if owner.serial in m.keyed else ():
+        _stands_for(graph, *m.keyed[owner.serial])
+
+
+def _stands_for(graph: Obj, keys: set[object], is_open: bool) -> None:
+    graph.fields.setdefault("keys", set()).update(keys)
+    graph.fields["open key"] = graph.fields.get("open key", False) or is_open
+
+
+def _is_open(key: Value) -> bool:
+    """Whether a key changes with the calls and its parts are not known: any number may be out of it."""
+    parts = alternatives(key)
+    if any(isinstance(part, Sequence_) and (part.rest is not None or _is_open_tuple(part)) for part in parts):
+        return change_of(key) is Change.CHANGING
+    return any(isinstance(part, Unknown) and part.change is Change.CHANGING for part in parts)
+
+
+def _is_open_tuple(key: Sequence_) -> bool:
+    return any(_is_open(part) for part in key.items)
+
+
+def has_entry_for(m: Machine, where: Value, item: Value) -> bool:
+    """Whether a table has an entry for a size that comes with a call, if a graph of that size is replayed.
+
+    The table holds no graphs itself, and was filled for the configured sizes that graphs are kept by.
+    """
+    if not isinstance(where, Mapping) or change_of(item) < Change.SHAPE:
+        return False
+    sizes = {key for capture in m.finished if capture.step < m.step for key in keys_of(capture)}
+    filled = [change_of(key) < Change.SHAPE and not held_graphs(held) for key, held in where.entries()]
+    return bool(filled) and all(filled) and all(_identities(key) & sizes for key, _ in where.entries())
+
+
+def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
+    """The graphs that a value is, or holds in its fields or items."""
+    if isinstance(value, Obj):
+        if value.cls == "torch.cuda.CUDAGraph":
+            return [value]
+        parts = [v for v in value.fields.values() if isinstance(v, Value)] if depth else []
+    elif isinstance(value, Function):
+        parts = [v for v in value.env.fields.values() if isinstance(v, Value)] if value.env and depth else []
+    elif isinstance(value, (Sequence_, Union)):
+        parts = list(value.elements() if isinstance(value, Sequence_) else value.values)
+    else:
+        return []
+    return [graph for part in parts for graph in held_graphs(part, depth - 1)] if depth else []
+
+
+def keys_of(record: Capture) -> set[object]:
+    """The identities of the host values that choose a capture's graph."""
+    return record.keys | (record.graph.fields.get("keys", set()) if record.graph is not None else set())
