@@ -12,9 +12,11 @@ from graphlint.sentinel.core.kept import KeptOutputs
 from graphlint.sentinel.core.machine import Check
 from graphlint.sentinel.core.order import ConcurrentReplays, UnorderedInputs, UnorderedOutputs
 from graphlint.sentinel.core.outputs import PoolOverwrites, StaleOutputs
+from graphlint.sentinel.core.rewritten import RewrittenInputs
 
 CHECKS: tuple[type[Check], ...] = (
     InputsInPlace,
+    RewrittenInputs,
     ConcurrentReplays,
     UnorderedInputs,
     UnorderedOutputs,

@@ -92,9 +92,10 @@ class GraphGone:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFreed:
-    """Nothing holds a storage any more."""
+    """Nothing holds a storage any more; `site` is where the last that held it let go, if that was seen."""
 
     memory: int
+    site: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,15 @@ class NameMoved:
     name: Name
     now: Now
     kept: bool
+
+
+@dataclass(slots=True)
+class InputsWritten:
+    """When a graph is about to be replayed, these of its inputs were written in place since its last replay.
+    It is told before every replay or before none; writes that `Written` tells need not be among them."""
+
+    graph: int
+    memories: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -305,6 +315,7 @@ Event = (
     | GraphGone
     | MemoryFreed
     | NameMoved
+    | InputsWritten
     | Replayed
     | EventRecorded
     | EventAwaited

@@ -33,7 +33,7 @@ class InputsInPlace(Check):
     def _judge(self, graph: Graph) -> Iterator[Finding]:
         moves = self._moved.pop(graph.number, {})
         freed, abandoned = self.state.freed, self.state.abandoned
-        for memory in (freed & graph.inputs.keys()) | moves.keys():
+        for memory in (freed.keys() & graph.inputs.keys()) | moves.keys():
             moved = moves.get(memory, [])
             dropped = next((move for move in moved if move.name.kind == "gradient"), None)
             if dropped is not None:
@@ -107,7 +107,8 @@ class InputsInPlace(Check):
     def _finding(
         self, graph: Graph, given: events.Input, code: str, message: str, confidence: Confidence
     ) -> Finding:
-        return self.finding(code, message, graph, captured=given.read, confidence=confidence)
+        touched = self.state.line(self.state.freed.get(given.memory, -1))
+        return self.finding(code, message, graph, captured=given.read, touched=touched, confidence=confidence)
 
 
 def _tells(move: events.NameMoved) -> bool:

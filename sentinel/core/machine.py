@@ -56,14 +56,14 @@ class State:
     graphs: dict[int, Graph] = field(default_factory=dict)
     producers: dict[int, Graph] = field(default_factory=dict)  # of the memory of outputs
     abandoned: dict[int, Graph] = field(default_factory=dict)  # outputs, by their graph which is gone
-    freed: set[int] = field(default_factory=set)
+    freed: dict[int, int] = field(default_factory=dict)  # memory that is gone, and where it went
 
     def note(self, event: events.Event) -> None:
         """Bring what is shared up to date, before the checks see the event."""
         if isinstance(event, events.CaptureEnded):
             self._add(event)
         elif isinstance(event, events.MemoryFreed):
-            self._free(event.memory)
+            self._free(event)
         elif isinstance(event, events.EventRecorded):
             self.clocks.record(event.event, event.stream)
         elif isinstance(event, events.EventAwaited):
@@ -85,10 +85,10 @@ class State:
         self.graphs[event.graph] = graph
         self.producers.update((memory, graph) for memory in graph.outputs)
 
-    def _free(self, memory: int) -> None:
-        self.freed.add(memory)
-        if memory in self.abandoned:
-            self.producers.pop(memory, None)
+    def _free(self, event: events.MemoryFreed) -> None:
+        self.freed[event.memory] = event.site
+        if event.memory in self.abandoned:
+            self.producers.pop(event.memory, None)
 
     def drop(self, number: int) -> None:
         """A graph is gone. Its outputs stay what they are for as long as something holds them."""

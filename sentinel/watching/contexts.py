@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from graphlint.sentinel.patches import Patches
-from graphlint.sentinel.watching import collector
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer
@@ -25,12 +24,7 @@ def _enter(plain: Any, observer: Observer) -> Any:
     def __enter__(self: Any) -> Any:
         for companion in observer.companions:
             companion.entering(self.cuda_graph, sys._getframe(1))
-        collector.pause()
-        try:
-            result = plain(self)
-        except BaseException:
-            collector.resume()
-            raise
+        result = plain(self)
         for companion in observer.companions:
             companion.entered(self.cuda_graph)
         return result
@@ -46,7 +40,6 @@ def _exit(plain: Any, observer: Observer) -> Any:
         try:
             return plain(self, *raised)
         finally:
-            collector.resume()
             for companion in reversed(observer.companions):
                 companion.left(self.cuda_graph, error, sys._getframe(1))
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.watching import collector
 from graphlint.sentinel.watching.observer import Observer
 
 
@@ -22,7 +23,12 @@ def install(patches: Patches, observer: Observer) -> None:
 
 def _begin(plain: Any, observer: Observer) -> Any:
     def capture_begin(self: Any, *args: Any, **kwargs: Any) -> None:
-        plain(self, *args, **kwargs)
+        collector.hold(self)
+        try:
+            plain(self, *args, **kwargs)
+        except BaseException:
+            collector.let_go(self)
+            raise
         observer.begun(self)
 
     return capture_begin
@@ -36,6 +42,8 @@ def _end(plain: Any, observer: Observer) -> Any:
         except BaseException:
             observer.lost(self)
             raise
+        finally:
+            collector.let_go(self)
         observer.ended(self, accesses)
 
     return capture_end

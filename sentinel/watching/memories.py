@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -28,8 +29,9 @@ class Memory:
 class Memories:
     """The storages that matter to some graph."""
 
-    def __init__(self) -> None:
-        self.freed: deque[int] = deque()  # numbers, in the order of their ends
+    def __init__(self, here: Callable[[], int] = lambda: -1) -> None:
+        self.freed: deque[tuple[int, int]] = deque()  # numbers, in the order of their ends, and where it came
+        self._here = here  # the number of the line that the program is at
         self.outputs: set[int] = set()  # the numbers of those that a graph made
         self._by_base: dict[int, Memory] = {}
         self._next = 0
@@ -57,12 +59,12 @@ class Memories:
     def lost(self, base: int, size: int) -> Memory:
         """Memory that was gone before anybody could look."""
         memory = Memory(self._number(), base, size, _dead)
-        self.freed.append(memory.number)
+        self.freed.append((memory.number, -1))
         return memory
 
     def _new(self, storage: Any, base: int, size: int) -> Memory:
-        number, freed = self._number(), self.freed
-        memory = Memory(number, base, size, weakref.ref(storage, lambda _: freed.append(number)))
+        number, freed, here = self._number(), self.freed, self._here
+        memory = Memory(number, base, size, weakref.ref(storage, lambda _: freed.append((number, here()))))
         self._by_base[base] = memory
         return memory
 

@@ -17,11 +17,13 @@ from graphlint.sentinel.core.machine import Machine, State
 from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording, pool_number
+from graphlint.sentinel.watching.collector import Collecting
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.watching.memories import Memories, Memory
 from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
 from graphlint.sentinel.watching.slots import Slot
+from graphlint.sentinel.watching.versions import Versions
 
 if TYPE_CHECKING:
     from graphlint.sentinel.session import Watch
@@ -32,13 +34,14 @@ if TYPE_CHECKING:
 class Record:
     """One captured graph."""
 
-    __slots__ = ("captured", "names", "number", "pool")
+    __slots__ = ("captured", "names", "number", "pool", "versions")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.pool = 0
         self.captured: Captured | None = None
         self.names = Watchlist([])
+        self.versions = Versions()
 
 
 class Observer:
@@ -46,13 +49,14 @@ class Observer:
 
     def __init__(self, recording: Recording, watches: list[Watch]) -> None:
         self.recording = recording
-        self.memories = Memories()
         self.sites = places.Sites()
+        self.memories = Memories(self._let_go)
         self.machine = Machine(State(places.here, self.sites.stack, recording.busy), CHECKS)
         self.watches = watches
         self.reads: Reads | None = None  # in mode "test"
         self.listeners: list[Callable[[Captured, int], None]] = []  # are told of each graph
-        self.companions: list[Companion] = []
+        self.collecting = Collecting()
+        self.companions: list[Companion] = [self.collecting]
         self.written: dict[int, dict[int, Any]] = {}  # of a graph just captured
         self.accused: set[int] = set()  # graphs of which something was found
         self.counts = [0, 0]  # captures, replays
@@ -89,6 +93,8 @@ class Observer:
             record = Record(next(_numbers))
             self.counts[0] += 1
             record.captured, record.names = captured, Watchlist(captured.names)
+            if self.mode != "watch":
+                record.versions = Versions(captured.names)
             self._remember(graph, record)
             self.tell(captured.event(record.number, pool, places.here()))
             if captured.unowned:
@@ -134,6 +140,8 @@ class Observer:
             if self.reads is not None and record.captured is not None:
                 replays = self.machine.state.graphs[record.number].replays
                 self.reads.replaying(record.number, replays, record.captured.kept)
+            if self.mode != "watch":
+                self.tell(events.InputsWritten(record.number, tuple(record.versions.written())))
             for event in record.names.moved(record.number, self._freed, self.reads is not None):
                 self.tell(event)
             self.tell(
@@ -152,9 +160,9 @@ class Observer:
     def _drain(self) -> None:
         freed = self.memories.freed
         while freed:
-            memory = freed.popleft()
+            memory, site = freed.popleft()
             self._freed.add(memory)
-            self.tell(events.MemoryFreed(memory))
+            self.tell(events.MemoryFreed(memory, site))
         while self._gone:
             self.tell(events.GraphGone(self._gone.pop()))
 
@@ -184,6 +192,10 @@ class Observer:
 
     def _captured(self, number: int) -> Captured | None:
         return next((record.captured for record in self._records.values() if record.number == number), None)
+
+    def _let_go(self) -> int:
+        """The line at which memory ends; none where the garbage collector or the sentinel ends it."""
+        return -1 if is_aside() or self.collecting.now else self.sites.here()
 
     def report(self, finding: Finding) -> None:
         """Hand a finding to whoever watches."""

@@ -349,3 +349,28 @@ def test_a_weight_was_cast_before_the_capture(watched: Any) -> None:
 def test_weights_are_cast_by_the_graph(watched: Any) -> None:
     assert cast_before(cache=False) is not None
     assert watched.findings == []
+
+
+def test_the_line_that_lets_an_input_go_is_shown(watched: Any) -> None:
+    runner = Runner()
+    runner.given = runner.given + 1
+    runner.graph.replay()
+    (found,) = watched.findings
+    assert found.touched[0].line == found.replayed[0].line - 1
+
+
+def test_an_input_that_the_collector_ends_is_let_go_at_no_line(watched: Any) -> None:
+    import gc
+
+    import torch
+
+    def recorded() -> Any:
+        cycle: dict[str, Any] = {"given": torch.ones(4, device="cuda")}
+        cycle["self"] = cycle
+        return capture(lambda: cycle["given"] * 2)
+
+    graph, _ = recorded()
+    gc.collect()
+    graph.replay()
+    (found,) = watched.findings
+    assert (found.code, found.touched) == ("CG103", ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import Any
 
@@ -118,8 +119,6 @@ def test_importing_the_sentinel_imports_neither_torch_nor_libcst() -> None:
 
 
 def test_nothing_is_collected_while_a_capture_is_open(watched: Any) -> None:
-    import gc
-
     import torch
 
     given = torch.ones(2, device="cuda")
@@ -135,3 +134,29 @@ def test_nothing_is_collected_while_a_capture_is_open(watched: Any) -> None:
     with pytest.raises(RuntimeError):
         capture(lambda: given.sum().item())
     assert gc.isenabled()
+
+
+def test_the_collector_waits_for_captures_made_by_hand(watched: Any) -> None:
+    import torch
+
+    stream, graph, enabled = torch.cuda.Stream(), torch.cuda.CUDAGraph(), []
+    given = torch.ones(4, device="cuda")
+    with torch.cuda.stream(stream):
+        graph.capture_begin()
+        enabled.append(gc.isenabled())
+        given * 2
+        graph.capture_end()
+    assert enabled == [False] and gc.isenabled()
+
+
+def test_the_collector_goes_on_after_a_capture_that_never_ends() -> None:
+    torch = pytest.importorskip("torch")
+    from graphlint.sentinel import watch
+
+    with watch(virtual=not torch.cuda.is_available()):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            graph.capture_begin()
+        assert not gc.isenabled()
+        callbacks = list(gc.callbacks)
+    assert gc.isenabled() and len(gc.callbacks) == len(callbacks) - 1
