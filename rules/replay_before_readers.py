@@ -22,6 +22,6 @@ class ReplayBeforeReaders(Rule):
 
     def on(self, event: Race) -> Iterator[Report]:
         if event.kind == "overwritten":
-            message = "this replay overwrites an output that work on another stream may still be reading"
+            message = "this replay overwrites a tensor that work on another stream may still be reading"
             chain = (event.earlier.hop, event.place.hop)
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from graphlint.analysis.events import CaptureStarted
+from graphlint.analysis.graphs import Capture
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -22,9 +23,12 @@ class TooManyGraphs(Rule):
     rows = ("L01",)
     subscribes = (CaptureStarted,)
 
+    def __init__(self) -> None:
+        self.first: dict[object, Capture] = {}
+
     def on(self, event: CaptureStarted) -> Iterator[Report]:
         capture = event.capture
-        if capture is None or not capture.by_program:
+        if capture is None or not capture.by_program or not self._is_repeated(event, capture):
             return
         loops = capture.facts["repetitions"]
         counts = [count for _, count in loops if count is not None]
@@ -34,3 +38,11 @@ class TooManyGraphs(Rule):
             )
             chain = (*(place.hop for place, _ in loops), event.place.hop)
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
+
+    def _is_repeated(self, event: CaptureStarted, capture: Capture) -> bool:
+        """Whether a loop around the capture has come here before: what captures in the first round only may not."""
+        key = (event.place.key, *(id(loop) for loop, _ in capture.loops))
+        first = self.first.setdefault(key, capture)
+        return any(
+            round_ > before for (_, round_), (_, before) in zip(capture.loops, first.loops, strict=True)
+        )

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import correlations, graph_keys, kinds, operators, tensor_ops
+from graphlint.analysis import correlations, graph_keys, host_work, kinds, operators, tensor_ops
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.classes import EnumMember
 from graphlint.analysis.frames import Condition, Frame, KeptTest
@@ -91,6 +91,8 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
     for part in alternatives(value):
         if isinstance(part, Tensor) and part.on_device and part.storage.owner != "opaque":
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
+        elif isinstance(part, Tensor):
+            host_work.read_in_capture(m, [part])
     answer = truth(value)
     if answer is None:
         answer = correlations.assumed(m, value)

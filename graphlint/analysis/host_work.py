@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import conditions
 from graphlint.analysis.certainty import Certainty
-from graphlint.analysis.events import HostWork
+from graphlint.analysis.events import Called, HostWork
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, names_other_memory, value_in
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Storage, Tensor
+from graphlint.analysis.values import Const, Storage, Tensor
 from graphlint.finding import Hop
 
 if TYPE_CHECKING:
@@ -36,6 +36,31 @@ class Work:
     recorded: bool = False  # the graph copies it to the device
 
 
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Random numbers that captured code has drawn on the host."""
+
+    name: str
+    place: Place
+
+
+def note_draw(m: Machine, name: str, made: Iterable[Tensor], place: Place) -> None:
+    """Captured code has drawn random numbers on the host, with an operation of this name."""
+    capture = m.capture
+    if capture is not None and not capture.compiled:
+        drawn: dict[Storage, Draw] = capture.facts.setdefault("host-draws", {})
+        drawn.update({each.storage: Draw(name, place) for each in made if each.device in ON_HOST})
+
+
+def read_in_capture(m: Machine, tensors: Iterable[Tensor]) -> None:
+    """Python asks for values of tensors while a capture runs: what was drawn for them is drawn once."""
+    drawn = m.capture.facts.get("host-draws", {}) if m.capture is not None else {}
+    for tensor in tensors if drawn else ():
+        draw = drawn.get(tensor.storage)
+        if draw is not None:
+            m.emit(Called(place=draw.place, what="host-random", target=Const(draw.name)))
+
+
 def note(m: Machine, operands: Iterable[Tensor], results: Iterable[Tensor], place: Place) -> None:
     """Captured code has computed `results`; on the device, they may take in what was computed on the host."""
     capture = m.capture
@@ -48,6 +73,9 @@ def note(m: Machine, operands: Iterable[Tensor], results: Iterable[Tensor], plac
             works[each.storage].recorded = True
     if not all(each.device in ON_HOST for each in (*given, *made)):
         return
+    draws = capture.facts.get("host-draws", {})
+    draw = next((draws[each.storage] for each in given if each.storage in draws), None)
+    draws.update({each.storage: draw for each in made if draw is not None})
     sources = frozenset(source for each in given for source in _sources(capture, works, each))
     for each in made:
         if sources:

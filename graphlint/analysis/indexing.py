@@ -11,6 +11,7 @@ from graphlint.analysis import (
     effects,
     functions,
     graph_keys,
+    host_work,
     lazies,
     lifetimes,
     orders,
@@ -251,6 +252,8 @@ def tensor_index(m: Machine, index: Value, node: ast.AST, frame: Frame) -> None:
     for part in alternatives(index):
         if isinstance(part, Tensor) and part.on_device:
             tensor_ops.effect(m, node, "Tensor.__index__", "scalar-read", (part,), frame, how="index")
+        elif isinstance(part, Tensor):
+            host_work.read_in_capture(m, [part])
 
 
 def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: Frame) -> Value:

@@ -248,6 +248,7 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
     if capture is None:
         timeline.host_reads(m, tensors, m.frame.here)
         host_work.read(m, tensors, m.frame.here)
+    host_work.read_in_capture(m, tensors)
     told = capture is not None and (
         any(tensor.on_device for tensor in tensors)
         or not any(_is_brought(capture, tensor) for tensor in tensors)

@@ -62,6 +62,7 @@ class Timeline:
     filling: dict[Storage, Work] = field(default_factory=dict)  # host memory, by what writes it
     draining: dict[Storage, Work] = field(default_factory=dict)  # host memory, by what reads it
     results: dict[Storage, Work] = field(default_factory=dict)  # what replays write in place
+    takers: dict[Storage, list[Work]] = field(default_factory=dict)  # and what reads it
 
     def issue(self, stream: Obj, place: Place) -> Work:
         """Count a piece of work on a stream: it comes after everything that the host has waited for."""
@@ -133,8 +134,10 @@ def used(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
     for tensor in tensors:
         graph = tensor.storage.graph
         written = line.results.get(tensor.storage)
-        if written is not None and not tensor.library and not line.orders(written, stream):
-            m.emit(Race(place=place, kind="output", earlier=written.place, stream=stream))
+        if written is not None and not tensor.library:
+            if not line.orders(written, stream):
+                m.emit(Race(place=place, kind="output", earlier=written.place, stream=stream))
+            line.takers.setdefault(tensor.storage, []).append(line.issue(stream, place))
         replay = line.replays.get(graph.serial) if graph is not None else None
         if graph is None or replay is None:
             continue
@@ -205,12 +208,14 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
         written = line.writes.get(storage)
         if written is not None and not line.orders(written, stream):
             m.emit(Race(place=written.place, kind="input", earlier=place, stream=stream))
-    for reader in line.readers.pop(graph, ()):
+    in_place = record.facts.get("written-in-place", ())
+    takers = [reader for storage in in_place for reader in line.takers.pop(storage, ())]
+    for reader in (*line.readers.pop(graph, ()), *takers):
         if not line.orders(reader, stream):
             m.emit(Race(place=place, kind="overwritten", earlier=reader.place, stream=stream))
     _meets_others(m, record, stream, place)
     work = line.replays[graph] = line.issue(stream, place)
-    line.results.update(dict.fromkeys(record.facts.get("written-in-place", ()), work))
+    line.results.update(dict.fromkeys(in_place, work))
     filled = record.facts.get("filled-host", ())
     line.filling.update(dict.fromkeys(filled, work))
     pinned = [storage for storage in record.storages if storage.device == "pinned" and storage not in filled]
@@ -233,8 +238,8 @@ def _meets_others(m: Machine, record: Capture, stream: Obj, place: Place) -> Non
 def captured(m: Machine, owner: Tensor, source: Value | None, place: Place) -> None:
     """Captured code writes a tensor in place: copies to host memory are recorded, writes of Python not."""
     capture = m.captures[-1]
-    if owner.on_device and owner.storage.graph is None:
-        capture.facts.setdefault("written-in-place", set()).add(owner.storage)
+    if owner.on_device:
+        fills(capture, [owner])
     if owner.device != "pinned":
         return
     if isinstance(source, Tensor) and source.on_device:
@@ -243,6 +248,12 @@ def captured(m: Machine, owner: Tensor, source: Value | None, place: Place) -> N
         earlier = capture.storages[owner.storage]
         if earlier.key != place.key:
             m.emit(Race(place=place, kind="host-write", earlier=earlier))
+
+
+def fills(capture: Capture, tensors: Iterable[Tensor]) -> None:
+    """Captured code writes memory in place that is not the graph's own: every replay does."""
+    found = {tensor.storage for tensor in tensors if tensor.storage.graph is None}
+    capture.facts.setdefault("written-in-place", set()).update(found)
 
 
 def waits_for(m: Machine, effect: str) -> None:

@@ -86,3 +86,36 @@ def forward(net, x):
 )
 def test_a_clock_that_decides_only_what_is_logged(statement: str, mark: str) -> None:
     check_marks(LOGGED.format(statement=statement, mark=mark))
+
+
+@pytest.mark.parametrize(
+    ("draw", "mark"),
+    [
+        ("start = int(torch.randint(0, 5, (1,)))", "expect"),
+        ("start = torch.randint(0, 5, (1,)).item()", "expect"),
+        ("start = 2 if torch.rand(1) < 0.5 else 0", "expect"),
+        ("start = 2 if (torch.rand(1) * 2).item() < 0.5 else 0", "expect"),
+        ("start = 2; drawn = torch.rand(4, device='cuda')", "ok"),
+        ("start = 2; drawn = torch.rand(1)", "ok"),
+    ],
+)
+def test_numbers_of_tensors_that_are_drawn_on_the_host(draw: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+
+        def body(x):
+            {draw}  # {mark}: CG404
+            return x[start:] * 2
+
+        def main():
+            x = torch.zeros(8, device="cuda")
+            body(x)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = body(x)
+            graph.replay()
+            return y.clone()
+        """,
+        select=("CG404",),
+    )

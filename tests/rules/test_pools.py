@@ -138,3 +138,25 @@ def measure(net, sizes: list[int], kept: dict):
 )
 def test_a_graph_that_the_next_turn_drops(use: str, mark: str) -> None:
     check_marked_rules(DROPPED.format(use=use, mark=mark))
+
+
+@pytest.mark.parametrize(("guard", "mark"), [("graph is None", "ok"), ("number % 1 == 0", "expect")])
+def test_a_loop_that_captures_in_its_first_round_only(guard: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+
+        def main():
+            x = torch.zeros(8, device="cuda")
+            y = x * 2
+            graph = None
+            for number in range(5000):
+                if {guard}:
+                    graph = torch.cuda.CUDAGraph()
+                    with torch.cuda.graph(graph):  # {mark}: CG607
+                        y = x * 2
+                graph.replay()
+            return y.clone()
+        """,
+        select=("CG607",),
+    )

@@ -6,7 +6,7 @@ from textwrap import indent
 
 import pytest
 
-from tests.programs import check_marked_rules
+from tests.programs import check_marked_rules, check_marks
 from tests.rules.conftest import Shows
 
 DECODER = """
@@ -302,3 +302,85 @@ with torch.cuda.graph(graph):
 )
 def test_the_text(shows: Shows, code: str, body: str) -> None:
     shows(f"{code}-streams", {"program.py": SHOWN + body})
+
+
+@pytest.mark.parametrize(
+    ("taken", "wait", "mark"),
+    [
+        ("self.weight", "pass", "expect"),
+        ("self.weight", "torch.cuda.current_stream().wait_stream(self.side)", "ok"),
+        ("self.weight", "self.side.synchronize()", "ok"),
+        ("self.other", "pass", "ok"),
+    ],
+)
+def test_memory_that_the_graph_writes_is_copied_beside_the_next_replay(
+    taken: str, wait: str, mark: str
+) -> None:
+    check_marks(
+        f"""
+        import torch
+
+        class Sim:
+            def __init__(self):
+                self.weight = torch.zeros(8, device="cuda")
+                self.other = torch.zeros(8, device="cuda")
+                self.kept = torch.zeros(8, device="cuda")
+                self.side = torch.cuda.Stream()
+                self.graph = torch.cuda.CUDAGraph()
+
+            def body(self):
+                self.weight.add_(self.other)
+
+            def capture(self):
+                self.body()
+                with torch.cuda.graph(self.graph):
+                    self.body()
+
+            def save(self):
+                self.side.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(self.side):
+                    self.kept.copy_({taken})
+
+            def run(self, steps: int):
+                for _ in range(steps):
+                    {wait}
+                    self.graph.replay()  # {mark}: CG203
+                    self.save()
+        """,
+        select=("CG203",),
+    )
+
+
+@pytest.mark.parametrize(("wait", "mark"), [("pass", "expect"), ("current.wait_event(done)", "ok")])
+def test_weights_that_a_captured_step_moves_are_copied_beside_the_next_replay(wait: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+        from torch import nn
+
+        def main(batches: list, kept: dict):
+            net = nn.Linear(4, 4).cuda()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            x = torch.zeros(4, 4, device="cuda")
+            side, current, done = torch.cuda.Stream(), torch.cuda.current_stream(), torch.cuda.Event()
+
+            def step():
+                opt.zero_grad(set_to_none=True)
+                net(x).sum().backward()
+                opt.step()
+
+            step()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                step()
+            for batch in batches:
+                x.copy_(batch)
+                {wait}
+                graph.replay()  # {mark}: CG203
+                side.wait_stream(current)
+                with torch.cuda.stream(side):
+                    kept["weight"].copy_(net.weight)
+                    done.record()
+        """,
+        select=("CG203",),
+    )

@@ -17,8 +17,12 @@ DEPTH = 8
 
 @model("copy.deepcopy")
 def _deepcopy(call: Call) -> Value:
-    value = call.get(0, "x") or Unknown("copy")
-    return _copied(call.m, value, call.place, {}, DEPTH)
+    return deep_copy(call.m, call.get(0, "x") or Unknown("copy"), call.place)
+
+
+def deep_copy(m: Machine, value: Value, place: Place) -> Value:
+    """A copy of a value with copies of everything in it."""
+    return _copied(m, value, place, {}, DEPTH)
 
 
 @model("copy.copy")

@@ -17,7 +17,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import autograd, compiled, hooks, modes, module_containers
+from graphlint.analysis.libraries import autograd, compiled, copies, hooks, modes, module_containers
 from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
+AVERAGED = "torch.nn.AveragedModel"  # the public name of that of `torch.optim.swa_utils`
+
+
 def is_module_class(dotted: str) -> bool:
     """Whether a dotted name is a class of `torch.nn`."""
     last = dotted.rpartition(".")[2]
@@ -60,9 +63,13 @@ def make_module(call: Call) -> Value:
         module = call.get(0, "module")
         made.fields["module"] = module if module is not None else Unknown("module")
         call.m.emit(Called(place=call.place, what="ddp", target=made, data=list(call.m.streams)))
+    elif call.name == AVERAGED:
+        made.fields["module"] = copies.deep_copy(
+            call.m, call.get(0, "model") or Unknown("module"), call.place
+        )
     elif call.name.rpartition(".")[2].startswith("BatchNorm"):
         made.fields["?momentum"] = call.get(2, "momentum") or Host("float")
-    made.fields["device"] = call.arguments.kwargs.get("device") or NONE
+    made.fields["device"] = call.get(1 if call.name == AVERAGED else 99, "device") or NONE
     return made
 
 
@@ -161,6 +168,8 @@ def _forward(call: Call, owner: Obj) -> Value:
     if last in ("DataParallel", "DistributedDataParallel"):
         m.emit(Called(place=call.place, what="ddp-call", target=owner, data=m.repetitions()))
         note_module(m, owner)
+        return calls.call(m, owner.fields["module"], call.arguments, call.node, call.frame, call.place)
+    if owner.cls == AVERAGED:
         return calls.call(m, owner.fields["module"], call.arguments, call.node, call.frame, call.place)
     values = [tensor_ops.as_operand(m, value) for value in call.arguments.all()]
     given = [t for value in values for t in tensors_in(value, 2)]

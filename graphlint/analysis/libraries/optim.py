@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import loops, tensor_ops
+from graphlint.analysis import calls, loops, tensor_ops, timeline
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import autograd, nn, optimizer_groups, optimizer_state
@@ -22,6 +23,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    is_none,
 )
 from graphlint.rules import operations
 
@@ -65,8 +67,10 @@ def given_optimizer(place: Place) -> Obj:
 
 @model("torch.optim.Optimizer.step")
 def _step(call: Call) -> Value:
-    """An optimizer step: in a capture its Python numbers become kernel arguments."""
+    """An optimizer step: it runs its closure; in a capture its Python numbers become kernel arguments."""
     m = call.m
+    closure = call.get(0, "closure")
+    loss = NONE if closure is None else calls.call(m, closure, Arguments(), call.node, call.frame, call.place)
     capturable = _options(m, call.this, "capturable")
     kind = call.this.fields["kind"]
     m.emit(
@@ -80,12 +84,31 @@ def _step(call: Call) -> Value:
     )
     if m.captures:
         m.captures[-1].work += 1
+        if isinstance(kind, Const):
+            _reads(call, f"torch.optim.{kind.value}.step")
+        timeline.fills(m.captures[-1], _parameters_of(call))
         optimizer_state.use(m, call.this, call.place)
         optimizer_groups.use_count(call)
         groups, _ = loops.elements_of(m, call.this.fields["param_groups"])
         for group in groups:
             if isinstance(group, Mapping):
                 optimizer_groups.use(call, group)
+    return loss
+
+
+def _reads(call: Call, name: str) -> None:
+    """What steps and averages do with the host, where the tables say that they do."""
+    entry = operations.lookup(name)
+    found = entry.effect_of() if entry is not None else None
+    if found is not None:
+        tensor_ops.effect(call.m, call.node, name, found.kind, (), call.frame)
+
+
+@model("torch.nn.AveragedModel.update_parameters")
+def _update_average(call: Call) -> Value:
+    """The count of updates is on the device that the average was given, else on the host."""
+    if not is_none(call.this.fields["device"]):
+        _reads(call, "torch.optim.swa_utils.AveragedModel.update_parameters")
     return NONE
 
 

@@ -204,6 +204,8 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     effects.note_operands(m, tensors, made)
     if operation.result != "inplace":
         host_work.note(m, tensors, tensors_in(made, 1), call.place)
+    if operation.random:
+        host_work.note_draw(m, operation.name, tensors_in(made, 1), call.place)
     if operation.result != "inplace" and tensors:
         gradients.note_made(m, operation.name.rpartition(".")[2], tensors, made)
     if (
