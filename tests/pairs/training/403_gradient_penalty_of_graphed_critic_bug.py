@@ -6,8 +6,6 @@ whose backward pass can be differentiated only once, and training stops there.
 
 from __future__ import annotations
 
-import copy
-
 import torch
 from torch import autograd, nn
 

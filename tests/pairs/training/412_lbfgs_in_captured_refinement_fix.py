@@ -5,6 +5,8 @@ Fix: only the first phase is captured; the refinement runs eagerly.
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import nn
 
@@ -13,7 +15,7 @@ class Field(nn.Module):
     def __init__(self, width: int = 64, depth: int = 4) -> None:
         super().__init__()
         sizes = [2] + [width] * depth
-        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
+        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.out = nn.Linear(width, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
