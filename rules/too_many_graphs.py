@@ -40,7 +40,7 @@ class TooManyGraphs(Rule):
             yield Report(event.place, message, Confidence.LIKELY, chain=chain, help=HELP)
 
     def _is_repeated(self, event: CaptureStarted, capture: Capture) -> bool:
-        """Whether a loop around the capture has come here in an earlier round: some capture in the first only."""
+        """Whether a loop around the capture has come here in an earlier round: some do so in the first."""
         key = (event.place.key, *(id(loop) for loop, _ in capture.loops))
         first = self.first.setdefault(key, capture)
         return any(
