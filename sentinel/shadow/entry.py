@@ -42,9 +42,21 @@ def statement_frame(frame: FrameType | None) -> FrameType:
             frame = frame.f_back
         elif frame.f_code.co_flags & inspect.CO_GENERATOR and _is_manager(frame.f_back):
             frame = frame.f_back
+        elif not is_program(frame.f_code):
+            raise NotRunnable(_of_torch(frame))
         else:
             return frame
     raise NotRunnable("its capture is not opened by the program")
+
+
+def _of_torch(frame: FrameType) -> str:
+    """Why a capture that torch opens for the program is left alone."""
+    if frame.f_globals.get("__name__") == "torch.cuda.graphs":
+        return (
+            "it is made by `make_graphed_callables`, which has put replays in the place of that code; "
+            "`wrap(..., eager=...)` compares them"
+        )
+    return "it is made for a compiled function, which torch compiles again when what it has read changes"
 
 
 def foreign_context(frame: FrameType) -> str:

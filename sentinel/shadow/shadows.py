@@ -48,12 +48,14 @@ class Shadows(Companion):
         self._observer = observer
         self._sites: dict[Any, Site] = {}
         self._effects = Effects(observer.report)
+        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # by a `with` statement, just now
         self._shadows: weakref.WeakKeyDictionary[Any, _Shadow] = weakref.WeakKeyDictionary()
 
     def entering(self, graph: Any, caller: FrameType) -> None:
         self._shadows.pop(graph, None)
         if self._observer.mode != "test" or is_aside():
             return
+        self._opened.add(graph)
         try:
             frame = statement_frame(caller)
             site = self._sites.setdefault((frame.f_code, frame.f_lineno), Site())
@@ -61,6 +63,13 @@ class Shadows(Companion):
                 self._shadows[graph] = _Shadow(Subject(frame, site), foreign_context(frame))
         except NotRunnable as reason:
             self._cannot(reason)
+
+    def begun(self, graph: Any) -> None:
+        if graph in self._opened:
+            self._opened.discard(graph)
+        elif self._observer.mode == "test" and not is_aside():
+            self._shadows.pop(graph, None)
+            self._cannot(NotRunnable("it stands between `capture_begin` and `capture_end`, in no block"))
 
     def left(self, graph: Any, error: BaseException | None, caller: FrameType) -> None:
         writes = self._observer.written.pop(id(graph), {})  # of graphs without a shadow, too

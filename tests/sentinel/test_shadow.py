@@ -6,6 +6,8 @@ import random
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from tests.sentinel.watching import codes, messages
 
 
@@ -375,3 +377,46 @@ def test_a_body_that_fails_when_run_again_says_so_and_leaves_nothing(tested: Any
     assert tested.findings == []
     (unseen,) = tested.unseen
     assert "its body raised KeyError when run again" in unseen
+
+
+def _by_hand(given: Any) -> Any:
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        graph.capture_begin()
+        given * 2
+        graph.capture_end()
+    graph.replay()
+
+
+def _graphed(given: Any) -> Any:
+    import torch
+
+    torch.cuda.make_graphed_callables(lambda x: x * 2, (given,))(given)
+
+
+def _compiled(given: Any) -> Any:
+    import torch
+
+    run = torch.compile(lambda x: x * 2, mode="reduce-overhead")
+    for _ in range(3):
+        run(given)
+
+
+@pytest.mark.filterwarnings("ignore:torch.compile")
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (_by_hand, "it stands between `capture_begin` and `capture_end`"),
+        (_graphed, "it is made by `make_graphed_callables`"),
+        (_compiled, "it is made for a compiled function"),
+    ],
+)
+def test_captures_that_are_not_run_again_say_why_in_one_line(tested: Any, program: Any, reason: str) -> None:
+    import torch
+
+    program(torch.ones(4, device="cuda"))
+    (unseen,) = tested.unseen
+    assert unseen.startswith(f"shadow: the captured code is not run again: {reason}")
+    assert "\n" not in unseen and tested.findings == []
