@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import change_of
@@ -69,17 +70,22 @@ def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
 
 
 def _note_records(m: Machine, value: Value, key: Value) -> None:
-    """Records without a graph are kept under a key: one that they get later stands for that key."""
+    """Records without a graph are kept under a key: one that they get later stands for that key.
+
+    So does one of a record that the program is given, which may be any of its class.
+    """
     for part in alternatives(value):
-        if isinstance(part, Obj) and not isinstance(part.cls, str):
-            known, was_open = m.keyed.get(part.serial, (set(), False))
-            m.keyed[part.serial] = ({*known, *_identities(key)}, was_open or _is_open(key))
+        if isinstance(part, Obj) and isinstance(part.cls, ClassInfo):
+            for name in (part.serial, part.cls):
+                known, was_open = m.keyed.get(name, (set(), False))
+                m.keyed[name] = ({*known, *_identities(key)}, was_open or _is_open(key))
 
 
 def note_held(m: Machine, owner: Obj, value: Value) -> None:
     """A graph is put into a field of a record: it stands for the key under which a table keeps that."""
-    for graph in held_graphs(value) if owner.serial in m.keyed else ():
-        _stands_for(graph, *m.keyed[owner.serial])
+    if found := m.keyed.get(owner.cls if owner.label == "given" else owner.serial):
+        for graph in held_graphs(value):
+            _stands_for(graph, *found)
 
 
 def _stands_for(graph: Obj, keys: set[object], is_open: bool) -> None:

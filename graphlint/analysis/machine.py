@@ -107,7 +107,7 @@ class Machine:
         self.lost_stores: set[tuple[str, int, int]] = set()
         self.writes: dict[Cell, list[Write]] = {}
         self.filled: dict[Cell, Capture] = {}
-        self.keyed: dict[int, tuple[set[object], bool]] = {}  # records by the keys of tables, and if open
+        self.keyed: dict[object, tuple[set[object], bool]] = {}  # records by the keys of tables, and if open
         self.kept_alive: list[Fields] = []
         self.memo: dict[Any, Any] = {}
         self.visits: dict[Any, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 SAMPLER = """
 import torch
@@ -112,3 +112,33 @@ def build(net, state):
 def test_python_touches_random_state(call: str) -> None:
     check_marks(SEEDING.format(before="pass", inside=call, mark="expect"))
     check_marks(SEEDING.format(before=call, inside="pass", mark="ok"))
+
+
+@pytest.mark.parametrize(
+    ("save", "restore", "mark"),
+    [
+        ("torch.get_rng_state()", "torch.set_rng_state", "ok"),
+        ("torch.random.get_rng_state()", "torch.random.set_rng_state", "ok"),
+        ("torch.cuda.get_rng_state()", "torch.cuda.set_rng_state", "expect"),
+    ],
+)
+def test_only_the_state_of_the_device_is_a_matter_of_kernels(save: str, restore: str, mark: str) -> None:
+    program = f"""
+        import torch
+
+        class Kept:
+            def __init__(self):
+                self.x = torch.zeros(4, device="cuda")
+
+            def body(self):
+                state = {save}  # {mark}: CG505
+                y = self.x * 2
+                {restore}(state)  # {mark}: CG505
+                return y
+
+            def capture(self):
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.body()
+        """
+    check_marked_rules(program)

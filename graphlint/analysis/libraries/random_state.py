@@ -48,15 +48,23 @@ def _manual_seed(call: Call) -> Value:
     return Obj(call.name, call.place)
 
 
-@model("torch.set_rng_state", "torch.random.set_rng_state", "torch.cuda.set_rng_state")
-@model("torch.cuda.set_rng_state_all")
+@model("torch.set_rng_state", "torch.random.set_rng_state")
+def _set_state_of_host(call: Call) -> Value:
+    return NONE  # no kernel draws from the host's generator
+
+
+@model("torch.get_rng_state", "torch.random.get_rng_state")
+def _get_state_of_host(call: Call) -> Value:
+    return call.m.tensor("cpu", call.place, "int", 1)
+
+
+@model("torch.cuda.set_rng_state", "torch.cuda.random.set_rng_state", "torch.cuda.set_rng_state_all")
 def _set_state(call: Call) -> Value:
     _announce_state(call)
     return NONE
 
 
-@model("torch.get_rng_state", "torch.random.get_rng_state", "torch.cuda.get_rng_state")
-@model("torch.Generator.get_state")
+@model("torch.cuda.get_rng_state", "torch.cuda.random.get_rng_state", "torch.Generator.get_state")
 def _get_state(call: Call) -> Value:
     _announce_state(call)
     return call.m.tensor("cpu", call.place, "int", 1)
