@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphlint.facts.trace import Trace
+from graphlint.facts.outline import PLACED
+from graphlint.facts.trace import Part, Trace
 from graphlint.finding import Confidence, Finding, Hop, Level, Span
 from graphlint.problem import Problem
 from graphlint.regions import CallSite, CapturedFunction, LeftBehind, RegionReport, Unresolved
+
+if TYPE_CHECKING:
+    from graphlint.facts.project import Project
 
 
 def pack(
@@ -23,13 +27,24 @@ def pack(
     }
 
 
-def pack_trace(trace: Trace) -> dict[str, Any]:
-    """What a result rests on as JSON data."""
+_TELLING = ("findings", "regions", "problems")
+
+
+def pack_trace(trace: Trace, project: Project, result: dict[str, Any]) -> dict[str, Any]:
+    """What a result rests on as JSON data: of files of which it tells places, where their parts stand too."""
+    told = repr([result[name] for name in _TELLING if name in result])
+    is_placed = {path: repr(project.display(path))[1:-1] in told for path in trace.files()}
     return {
-        "files": sorted(trace.files),
+        "parts": [_part(project, each, placed=is_placed[each[0]]) for each in sorted(trace.parts)],
         "searches": [[*search, list(found)] for search, found in sorted(trace.searches.items())],
         "names": [[*asked, path] for asked, path in sorted(trace.names.items())],
     }
+
+
+def _part(project: Project, part: Part, *, placed: bool) -> list[str]:
+    """A file, a part of it, and what its digest is."""
+    path, name = part
+    return [path, PLACED + name if placed else name, project.digest_of(path, name, placed=placed)]
 
 
 def findings_in(packed: dict[str, Any]) -> Iterator[Finding]:

@@ -64,7 +64,8 @@ def analyse(
     config = replace(config, in_force=frameworks.in_force(project, config))
     kept.use_profiles(config.in_force)
     declared = declarations.take(project, config)
-    paths = sorted({*project.marked_paths(), *declared.paths})
+    paths = sorted(declared.paths)
+    kept.use_notes({path: declared.noted.get(path, []) for path in {*paths, *declared.noted}})
     with Pool(project, config, jobs or processors()) as pool:
         results = units.run_all(paths, partial(kept.complete, pool.do))
     kept.save()

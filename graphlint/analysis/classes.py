@@ -42,6 +42,7 @@ class ClassInfo:
         self.values: dict[str, Value] = {}
         self.implementations: list[ClassInfo] | None = None
         self.order: list[ClassInfo] = []  # filled by `mro`
+        self.slices: dict[tuple[int, str], list[ast.stmt]] = {}  # what `slicing` has found
         self._known: dict[str, bool] = {}  # what has been asked of the bases so far
         self._collect(node.body)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import frameworks
+from graphlint.analysis import frameworks, roots
 from graphlint.finding import Confidence, Finding, Level, Span
 from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
 
@@ -27,17 +27,18 @@ _CALLS = ("__call__", "forward")
 
 @dataclass(slots=True)
 class Declared:
-    """The files that hold declared functions, and what is to be said of entries that match nothing."""
+    """The files with marks and those that hold declared functions, what entries say of them, and of which ones match nothing."""
 
     paths: set[str] = field(default_factory=set)
+    noted: dict[str, list[str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
 def take(project: Project, config: Config) -> Declared:
-    """Mark the functions that comments, the configuration and profiles declare."""
+    """Mark the functions that comments, the configuration and profiles declare, and prepare their files."""
     found = Declared()
-    if config.in_force:
-        project.when_parsed(partial(frameworks.mark, profiles=config.in_force))
+    mark = partial(frameworks.mark, profiles=config.in_force)
+    project.when_parsed(mark)
     for profile in config.in_force:
         _of_profile(project, profile, found)
     for path in project.paths:
@@ -49,7 +50,16 @@ def take(project: Project, config: Config) -> Declared:
         _captured_entry(project, config, entry, found)
     for entry in config.guards:
         _guard_entry(project, config, entry, found)
+    found.paths.update(project.marked_paths())
+    project.when_parsed(partial(_prepare, mark=mark, among=found.paths))
     return found
+
+
+def _prepare(module: ModuleFile, mark: Callable[[ModuleFile], None], among: Container[str]) -> None:
+    """Make a module ready for the analysis before anybody looks at it: whoever does must see the same."""
+    mark(module)
+    if str(module.path) in among:
+        roots.spread_aliases(module)
 
 
 def _of_profile(project: Project, profile: Profile, found: Declared) -> None:
@@ -81,9 +91,10 @@ def _left_out(project: Project, profile: Profile, left: list[str]) -> Finding:
 
 
 def _from_comments(module: ModuleFile) -> None:
-    for _, node in module.functions():
+    for qualname, node in module.functions():
         if not isinstance(node, ast.ClassDef) and any(map(_COMMENT.search, _header(module, node))):
             node._declared = True  # type: ignore[union-attr]
+            module.notes.add(f"commented: {qualname}")
 
 
 def _header(module: ModuleFile, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
@@ -103,6 +114,7 @@ def _captured_entry(project: Project, config: Config, entry: str, found: Declare
         node._declared = True  # type: ignore[union-attr]
     if module is not None and nodes:
         found.paths.add(str(module.path))
+        _note(found, module, f"captured: {entry}")
     else:
         found.findings.append(_unmatched(config, "captured", entry))
 
@@ -112,8 +124,16 @@ def _guard_entry(project: Project, config: Config, entry: str, found: Declared) 
     module, nodes = _definitions(project, config, target)
     for node in nodes:
         node._guard = True  # type: ignore[union-attr]
-    if not nodes and (module is not None or ":" in entry):
+    if module is not None and nodes:
+        _note(found, module, f"guard: {entry}")
+    elif module is not None or ":" in entry:
         found.findings.append(_unmatched(config, "guards", entry))
+
+
+def _note(found: Declared, module: ModuleFile, what: str) -> None:
+    """Results that rest on a module must know what an entry of the configuration says of it."""
+    module.notes.add(what)
+    found.noted.setdefault(str(module.path), []).append(what)
 
 
 def _definitions(

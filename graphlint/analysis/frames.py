@@ -52,7 +52,7 @@ class Place:
     def text(self) -> str:
         """The source of the node on one line; of a very long one only the beginning."""
         known: str | None = self.node.__dict__.get("_quoted")  # a node is in one file only
-        if known is None:
+        if known is None or "_looks" in self.node.__dict__:
             known = self.node._quoted = self._quoted()  # type: ignore[attr-defined]
         return known
 
@@ -161,7 +161,7 @@ class Frame:
     @property
     def here(self) -> Place:
         """The place of the statement that is running."""
-        return self.place(self.statement or self.module.tree)
+        return self.place(self.statement or self.module.source.tree)
 
 
 class CutShort(Exception):

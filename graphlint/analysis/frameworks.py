@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.values import Function
+from graphlint.facts.questions import question
 from graphlint.profiles import Constant, Operator, Profile, built_in, named
 from graphlint.profiles.patterns import Pattern
 
@@ -68,13 +69,14 @@ def mark(module: ModuleFile, profiles: Iterable[Profile]) -> None:
     """Mark the functions of a module that the profiles say are captured."""
     for profile in profiles:
         for kind, patterns in (("compiled", profile.compiled), ("captured", profile.captured)):
-            for node in _meant(module, patterns, profile.never):
+            for qualname, node in _meant(module, patterns, profile.never):
                 node._declared = kind  # type: ignore[union-attr]
+                module.notes.add(f"{kind}: {qualname}")
 
 
 def _meant(
     module: ModuleFile, patterns: Iterable[Pattern], never: Iterable[Pattern]
-) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     wanted = [pattern for pattern in patterns]
     if not wanted:
         return
@@ -84,7 +86,7 @@ def _meant(
         owner = _class_around(module, qualname)
         if any(_is_meant(module, p, node, owner) for p in wanted):
             if not any(_is_meant(module, p, node, owner) for p in never) and not _is_empty(node):
-                yield node
+                yield qualname, node
 
 
 def _class_around(module: ModuleFile, qualname: str) -> ast.ClassDef | None:
@@ -276,13 +278,12 @@ def default_device(m: Machine) -> str | None:
 
 def _uses(module: ModuleFile, profile: Profile) -> bool:
     """Whether a module is part of a framework or imports from it."""
-    known: dict[str, bool] = module.__dict__.setdefault("_uses", {})
-    if profile.name not in known:
-        known[profile.name] = any(_speaks_of(module, package) for package in profile.recognise)
-    return known[profile.name]
+    return any(speaks_of(module, package) for package in profile.recognise)
 
 
-def _speaks_of(module: ModuleFile, package: str) -> bool:
+@question
+def speaks_of(module: ModuleFile, package: str) -> bool:
+    """Whether a module is part of a package or imports from it."""
     pattern = Pattern(package, "", "*")
     names = [module.name, ".".join(module.path.with_suffix("").parts)]
     for bindings in module.bindings.values():

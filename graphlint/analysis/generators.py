@@ -17,6 +17,7 @@ from graphlint.analysis.values import (
     Value,
     join_all,
 )
+from graphlint.facts.looking import SCOPES
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import children
 
@@ -24,13 +25,10 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
+@per_node
 def is_generator(node: ast.AST) -> bool:
     """Whether a function's own body yields."""
-    cached: bool | None = getattr(node, "_yields", None)
-    if cached is None:
-        cached = any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(node))
-        node._yields = cached  # type: ignore[attr-defined]
-    return cached
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(node))
 
 
 @per_node
@@ -42,12 +40,9 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
         current = stack.pop()
         found.append(current)
         kind = type(current)
-        if kind is not ast.Name and kind is not ast.Constant and kind not in _SCOPES:
+        if kind is not ast.Name and kind is not ast.Constant and kind not in SCOPES:
             stack += children(current)
     return found
-
-
-_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 
 
 def suspended(m: Machine, function: Function, env: Env, place: Place) -> Obj:

@@ -21,7 +21,6 @@ from graphlint.analysis import (
     orphans,
     outputs,
     renamed,
-    roots,
     streams,
     swaps,
 )
@@ -473,8 +472,6 @@ class Machine:
         env = self.module_envs.get(id(module))
         if env is None:
             env = self.module_envs[id(module)] = Env(module)
-            if self.project.scan_of(module.path).marks:
-                roots.spread_aliases(module)
         return env
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint.facts import cachefile
+from graphlint.facts.outline import PLACED
 
 if TYPE_CHECKING:
     from graphlint.analysis.units import Do, Result, Task
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from graphlint.profiles import Profile
 
 FILE_NAME = "results.bin"
-_BASIS = ("files", "searches", "names")
+_BASIS = ("parts", "searches", "names")
 _SEARCHES = 1
-_NOTHING: dict[str, Any] = {"digests": {}, "rows": {}, "tables": [[], [], []], "in_force": ""}
+_NOTHING: dict[str, Any] = {"digests": {}, "rows": {}, "tables": [[], [], []], "in_force": "", "noted": {}}
 MOST_CHANGED = 200  # with more changed files a search through all is as quick as looking into each
 
 
@@ -33,22 +34,18 @@ class ResultsCache:
 
     def __init__(self, folder: Path | None, project: Project, config: Config) -> None:
         self._file = folder / FILE_NAME if folder is not None else None
-        self._header = cachefile.header("results", 3, _settings(config, project))
+        self._header = cachefile.header("results", 4, _settings(config, project))
         self._digests = project.digests()
         self._project = project
         loaded = cachefile.load(self._file, self._header) if self._file is not None else None
-        self._old: dict[str, Any] = loaded or {
-            "digests": {},
-            "rows": {},
-            "tables": [[], [], []],
-            "in_force": "",
-        }
+        self._old: dict[str, Any] = loaded or _NOTHING
         self._changed = _changed(self._old["digests"], self._digests)
         self._same_files = self._old["digests"].keys() == self._digests.keys()
         self._rows: dict[str, Result] = {}
         self._learned = loaded is None or bool(self._changed)
-        self._verdicts: dict[tuple[int, int], bool] = {}
+        self._spoilt: tuple[frozenset[int], ...] | None = None
         self._in_force = ""
+        self._noted: dict[str, list[str]] = {}
         if loaded is not None and len(self._changed) <= MOST_CHANGED:
             known = {(kind, name): tuple(found) for kind, name, found in self._old["tables"][_SEARCHES]}
             project.recall(known, frozenset(self._changed))
@@ -58,6 +55,14 @@ class ResultsCache:
         self._in_force = repr(in_force)
         if self._in_force != self._old["in_force"]:
             self._old = {**self._old, "rows": {}}
+
+    def use_notes(self, noted: Mapping[str, list[str]]) -> None:
+        """Say which files are prepared for roots, and what is declared in them from outside."""
+        self._noted = dict(noted)
+        before = self._old["noted"]
+        self._changed |= {
+            path for path in noted.keys() | before.keys() if noted.get(path) != before.get(path)
+        }
 
     def complete(self, do: Do, tasks: list[Task]) -> dict[Task, Result]:
         """The results of tasks: those that are kept and hold, and those that `do` gives for the others."""
@@ -80,18 +85,21 @@ class ResultsCache:
         return self._rows[key]
 
     def _holds(self, basis: list[list[int]]) -> bool:
-        return all(self._holds_still(part, number) for part in range(3) for number in basis[part])
+        """Whether nothing that a result rests on is among what does not hold any more."""
+        if self._spoilt is None:
+            checks = (self._looks_the_same, self._finds_the_same, self._means_the_same)
+            self._spoilt = tuple(
+                frozenset(number for number, entry in enumerate(table) if not check(entry))
+                for table, check in zip(self._old["tables"], checks, strict=True)
+            )
+        return all(spoilt.isdisjoint(part) for spoilt, part in zip(self._spoilt, basis, strict=True))
 
-    def _holds_still(self, part: int, number: int) -> bool:
-        asked = (part, number)
-        if asked not in self._verdicts:
-            entry = self._old["tables"][part][number]
-            check = (self._is_same, self._finds_the_same, self._means_the_same)[part]
-            self._verdicts[asked] = check(entry)
-        return self._verdicts[asked]
-
-    def _is_same(self, path: str) -> bool:
-        return path not in self._changed
+    def _looks_the_same(self, entry: list[str]) -> bool:
+        path, part, digest = entry
+        if path not in self._changed:
+            return True
+        placed = part.startswith(PLACED)
+        return self._project.digest_of(path, part.removeprefix(PLACED), placed=placed) == digest
 
     def _finds_the_same(self, search: list[Any]) -> bool:
         kind, name, found = search
@@ -113,18 +121,19 @@ class ResultsCache:
             tables[_SEARCHES].number([kind, name, list(found)])
         entries = [table.entries for table in tables]
         content = {"digests": self._digests, "rows": rows, "tables": entries, "in_force": self._in_force}
+        content["noted"] = self._noted
         cachefile.save(self._file, self._header, content)
 
 
 class _Table:
-    """Entries that are kept once: a path, or what was asked (a search, a name) with its answer at the end."""
+    """Entries that are kept once: two words that say what was asked, and the answer."""
 
     def __init__(self) -> None:
         self.entries: list[Any] = []
         self._numbers: dict[Any, int] = {}
 
     def number(self, entry: Any) -> int:
-        asked = entry if isinstance(entry, str) else (entry[0], entry[1])
+        asked = (entry[0], entry[1])
         if asked not in self._numbers:
             self._numbers[asked] = len(self.entries)
             self.entries.append(entry)

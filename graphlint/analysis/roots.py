@@ -46,26 +46,24 @@ class Text:
         return self.captures or self.replays or self.compiles
 
 
+@per_node
 def text_of(node: ast.AST) -> Text:
     """Read a function's own text, nested functions included, once."""
-    cached: Text | None = getattr(node, "_text", None)
-    if cached is None:
-        cached = Text()
-        for part in walk(node):
-            kind = type(part)
-            if kind is ast.Name:
-                cached.names.add(part.id)  # type: ignore[attr-defined]
-            elif kind is ast.Attribute:
-                cached.names.add(part.attr)  # type: ignore[attr-defined]
-                if part.attr in _CONTEXTS and not cached.captures:  # type: ignore[attr-defined]
-                    cached.captures = _is_graph_context(part)
-            elif kind in _SAYING:
-                _read(part, cached)
-        capturing = operations.listed("capturing") - {"graph"}
-        cached.captures = cached.captures or is_declared(node) or not capturing.isdisjoint(cached.names)
-        cached.replays = not operations.listed("replaying").isdisjoint(cached.names)
-        node._text = cached  # type: ignore[attr-defined]
-    return cached
+    text = Text()
+    for part in walk(node):
+        kind = type(part)
+        if kind is ast.Name:
+            text.names.add(part.id)  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            text.names.add(part.attr)  # type: ignore[attr-defined]
+            if part.attr in _CONTEXTS and not text.captures:  # type: ignore[attr-defined]
+                text.captures = _is_graph_context(part)
+        elif kind in _SAYING:
+            _read(part, text)
+    capturing = operations.listed("capturing") - {"graph"}
+    text.captures = text.captures or is_declared(node) or not capturing.isdisjoint(text.names)
+    text.replays = not operations.listed("replaying").isdisjoint(text.names)
+    return text
 
 
 _SAYING = frozenset({ast.Constant, ast.Call, ast.ImportFrom})
@@ -169,7 +167,6 @@ def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: 
 
 def roots_of(module: ModuleFile) -> list[Root]:
     """The roots among the definitions of a marked module."""
-    spread_aliases(module)
     found: list[Root] = []
     if _body_holds(module):
         found.append(Root(module, "<module>", module.tree))
@@ -197,10 +194,10 @@ def _top(module: ModuleFile) -> list[tuple[str, Def | ast.ClassDef]]:
 
 
 def spread_aliases(module: ModuleFile) -> None:
-    """A name of the module that stands for a capture context captures where it is used; once a module."""
-    if getattr(module.tree, "_spread", False):
-        return
-    module.tree._spread = True  # type: ignore[attr-defined]
+    """A name of the module that stands for a capture context captures where it is used.
+
+    Done before anybody else asks what the functions of the module do.
+    """
     aliases = set()
     for name, bindings in module.bindings.items():
         for binding in bindings:
@@ -214,6 +211,7 @@ def spread_aliases(module: ModuleFile) -> None:
         text = text_of(node)
         text.captures = text.captures or not aliases.isdisjoint(text.names)
         text.compiles = text.compiles or (switched and "compile" in text.names)
+    module.notes.add(f"captures: {sorted(aliases)}, compiles: {switched}")
 
 
 def _capturing_functions(module: ModuleFile) -> set[str]:

@@ -148,11 +148,10 @@ def _path(node: ast.AST) -> tuple[str, str]:
 
 def slice_for(method: Def, info: ClassInfo, where: ClassInfo, field: str) -> list[ast.stmt]:
     """The statements of `method`, defined in `where`, that `field` of an instance of `info` depends on."""
-    known: dict[tuple[int, str], list[ast.stmt]] = method.__dict__.setdefault("_slices", {})
-    key = (id(info), field)
-    if key not in known:
-        known[key] = _Slicer(method, info, where, field).body()
-    return known[key]
+    key = (id(method), field)
+    if key not in info.slices:
+        info.slices[key] = _Slicer(method, info, where, field).body()
+    return info.slices[key]
 
 
 class _Slicer:

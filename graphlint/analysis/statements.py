@@ -46,6 +46,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.facts import looking
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -461,7 +462,8 @@ def _match(m: Machine, node: ast.Match, frame: Frame) -> None:
     matching.run(m, node, frame)
 
 
-_HANDLERS: dict[type[ast.stmt], Callable[[Machine, Any, Frame], None]] = {
+_Handler = Callable[["Machine", Any, Frame], None]
+_BY_TYPE: dict[type[ast.AST], _Handler] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
@@ -488,3 +490,4 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Machine, Any, Frame], None]] = {
     ast.Nonlocal: _nonlocal,
     ast.Match: _match,
 }
+_HANDLERS = looking.by_type(_BY_TYPE)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import names
 from graphlint.analysis.classes import ClassInfo, last_name, names_record
 from graphlint.analysis.values import MAX_ALTERNATIVES, Class, alternatives
+from graphlint.facts import looking
 from graphlint.facts.pernode import per_node
+from graphlint.facts.questions import question
 from graphlint.facts.walking import children
 
 if TYPE_CHECKING:
@@ -70,18 +72,20 @@ def _below(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
 
 def _direct(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
     for module in m.project.deriving(info.name):
-        known_as = {info.name} | module.imported_as.get(info.name, set())
-        for name, node in module.classes:
-            if not known_as.isdisjoint(_base_names(node)):
-                value = names.module_attribute(m, module, name)
-                for part in alternatives(value) if value is not None else ():
-                    if isinstance(part, Class) and info in part.info.mro():
-                        yield part.info
+        for name in classes_over(module, info.name):
+            value = names.module_attribute(m, module, name)
+            for part in alternatives(value) if value is not None else ():
+                if isinstance(part, Class) and info in part.info.mro():
+                    yield part.info
 
 
-@per_node
-def _base_names(node: ast.ClassDef) -> frozenset[str]:
-    return frozenset(map(_base_name, node.bases))
+@question
+def classes_over(module: ModuleFile, base: str) -> tuple[str, ...]:
+    """The top-level classes with a base of this name, or of what the file calls it."""
+    known_as = {base} | module.imported_as.get(base, set())
+    return tuple(
+        name for name, node in module.classes if not known_as.isdisjoint(map(_base_name, node.bases))
+    )
 
 
 def _base_name(base: ast.expr) -> str:
@@ -89,19 +93,17 @@ def _base_name(base: ast.expr) -> str:
 
 
 def _is_made(m: Machine, info: ClassInfo) -> bool:
-    return any(info.name in made_names(module) for module in m.project.mentioning(info.name))
+    return any(makes(module, info.name) for module in m.project.mentioning(info.name))
 
 
-def made_names(module: ModuleFile) -> frozenset[str]:
-    """Names that a file calls or passes on as values, and classes that a decorator registers."""
-    cached: frozenset[str] | None = getattr(module.tree, "_made", None)
-    if cached is None:
-        cached = frozenset(_made(module.tree))
-        module.tree._made = cached  # type: ignore[attr-defined]
-    return cached
+@question
+def makes(module: ModuleFile, name: str) -> bool:
+    """Whether a file calls a name or passes it on as a value, or a decorator registers a class of this name."""
+    return name in _made(module.tree)
 
 
-def _made(tree: ast.AST) -> set[str]:
+@per_node
+def _made(tree: ast.Module) -> frozenset[str]:
     found: set[str] = set()
     stack: list[ast.AST] = [tree]
     while stack:
@@ -115,7 +117,7 @@ def _made(tree: ast.AST) -> set[str]:
             stack += below
         else:
             stack += children(node)
-    return found
+    return frozenset(found)
 
 
 _Parts = tuple[Sequence[ast.expr], Sequence[ast.AST]]
@@ -150,7 +152,7 @@ def _of_assignment(node: ast.Assign | ast.AnnAssign) -> _Parts:
     return ([node.value], [*targets, node.value]) if node.value is not None else ((), targets)
 
 
-_PASSING_ON: dict[type[ast.AST], Callable[[Any], _Parts]] = {
+_BY_TYPE: dict[type[ast.AST], Callable[[Any], _Parts]] = {
     ast.Call: _of_call,
     ast.Subscript: _of_subscript,
     ast.ClassDef: _of_class,
@@ -166,3 +168,4 @@ _PASSING_ON: dict[type[ast.AST], Callable[[Any], _Parts]] = {
     ast.IfExp: lambda node: ((node.body, node.orelse), (node.test, node.body, node.orelse)),
     ast.arg: lambda node: ((), ()),
 }
+_PASSING_ON = looking.by_type(_BY_TYPE)

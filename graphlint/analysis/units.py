@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint import packing
+from graphlint.facts.modules import READABLE
 from graphlint.facts.trace import Trace
 from graphlint.problem import Problem, contained
 
@@ -72,7 +73,6 @@ class Analyst:
     def __init__(self, project: Project, config: Config) -> None:
         self._project = project
         self._config = config
-        self._marked = frozenset(project.marked_paths())
 
     def do(self, task: Task) -> Result:
         """The result of one task; a crash in a root is a problem that names the file."""
@@ -81,8 +81,9 @@ class Analyst:
         kind, path, *rest = task
         module = self._project.file(Path(path))
         content = getattr(self, f"_{kind}")(module, *rest)
-        unreadable = sorted(each for each in trace.files if self._project.file(Path(each)) is None)
-        return {**packing.pack_trace(trace), **content, "unreadable": unreadable}
+        read = sorted(path for path, part in trace.parts if part == READABLE)
+        unreadable = [each for each in read if self._project.file(Path(each)) is None]
+        return {**packing.pack_trace(trace, self._project, content), **content, "unreadable": unreadable}
 
     def _own(self, module: ModuleFile | None) -> Result:
         from graphlint.analysis import roots
@@ -99,7 +100,7 @@ class Analyst:
         from graphlint.analysis import roots
 
         for root in roots.callers_of(self._project, module, roots.roots_of(module), most):
-            is_marked = str(root.module.path) in self._marked
+            is_marked = self._project.is_marked(root.module.path)
             if not (is_marked and root in roots.roots_of(root.module)):
                 yield root
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from graphlint.facts.bindings import Binding, Guards, bindings_of, global_bindings_of
+from graphlint.facts.bindings import Binding, Guards, bindings_of
+from graphlint.facts.looking import Definition, Looks, note_all
 from graphlint.facts.source import Source
 
 __all__ = ["Binding", "Definition", "Guards", "ModuleFile"]
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+# What the parts of a file are called, beside the bodies of its functions (`looking.RUN`).
+READABLE = "readable"
+TEXT = "text"
+SHAPE = "shape"
+BOUND = "bound "
+DEFINED = "defined "
+EXPORTS = "exports"
 
 
 @dataclass(eq=False)
@@ -23,6 +31,9 @@ class ModuleFile:
     `display` is the path as shown to users; `name` is the dotted module name, `is_package` whether the
     file is an `__init__.py`. Everything derived from the tree is computed at its first use, once.
     Two module files are equal only when they are the same object.
+
+    What is asked of a module is noted in `looks`, by the parts that `facts/outline.py` describes. `notes` is
+    what the analysis has marked on the tree that does not stand in it.
     """
 
     path: Path
@@ -30,9 +41,21 @@ class ModuleFile:
     name: str
     is_package: bool
     source: Source = field(repr=False)
+    looks: Looks = field(repr=False, default_factory=Looks)
+    notes: set[str] = field(repr=False, default_factory=set)
+    answers: dict[str, Any] = field(repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._at = str(self.path)
+        self._definitions = note_all(self.source.tree, self._at, self.looks)
+
+    def look_at(self, part: str) -> None:
+        """Note that a part of this file is looked at."""
+        self.looks.parts.add((self._at, part))
 
     @property
     def tree(self) -> ast.Module:
+        self.look_at(SHAPE)
         return self.source.tree
 
     @property
@@ -41,60 +64,59 @@ class ModuleFile:
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
     @cached_property
-    def bindings(self) -> dict[str, list[Binding]]:
+    def bindings(self) -> Bindings:
         """The top-level bindings of each name, in the order of the text.
 
         Branches, handlers, `with` and loop bodies are included; bodies of functions and classes are not.
         """
         found: dict[str, list[Binding]] = {}
-        for binding in bindings_of(self.tree.body, walruses=":=" in self.source.text):
-            found.setdefault(binding.name, []).append(binding)
-        return found
+        with self.looks.aside():
+            for binding in bindings_of(self.source.tree.body, walruses=":=" in self.source.text):
+                found.setdefault(binding.name, []).append(binding)
+        return Bindings(self, found)
 
-    @cached_property
-    def global_bindings(self) -> dict[str, list[Binding]]:
-        """What functions assign to names of this module that they declare `global`; `owner` says which."""
-        found: dict[str, list[Binding]] = {}
-        for qualname, node in self.functions() if "global" in self.source.text else ():
-            if not isinstance(node, ast.ClassDef):
-                for binding in global_bindings_of(qualname, node):
-                    found.setdefault(binding.name, []).append(binding)
-        return found
-
-    @cached_property
+    @property
     def star_imports(self) -> list[ast.ImportFrom]:
         """The `from x import *` statements of the top level, in order."""
         bound = self.bindings.get("*", ())
         return [binding.node for binding in bound if isinstance(binding.node, ast.ImportFrom)]
 
-    @cached_property
+    @property
     def exports(self) -> frozenset[str]:
         """The names that `from this import *` takes, its own star imports not counted.
 
         `__all__` where it is built from literals only, else every name without a leading underscore.
         """
-        declared = _literal_all(self.bindings.get("__all__", ()))
-        if declared is not None:
-            return frozenset(declared)
-        return frozenset(name for name in self.bindings if not name.startswith("_") and name != "*")
+        self.look_at(EXPORTS)
+        return self._exports
 
     @cached_property
-    def _definitions(self) -> list[tuple[str, Definition]]:
-        return list(_walk_definitions(self.tree))
+    def _exports(self) -> frozenset[str]:
+        with self.looks.aside():
+            declared = _literal_all(self.bindings.get("__all__", ()))
+            if declared is not None:
+                return frozenset(declared)
+            return frozenset(name for name in self.bindings if not name.startswith("_") and name != "*")
 
     def functions(self) -> Iterator[tuple[str, Definition]]:
         """Every function and class with its qualified name (`Class.method`, `outer.inner`), in text order."""
+        self.look_at(SHAPE)
         return iter(self._definitions)
 
-    @cached_property
+    @property
     def classes(self) -> list[tuple[str, ast.ClassDef]]:
         """The classes of the top level, in text order."""
-        found = self._definitions
+        found = self.functions()
         return [(name, node) for name, node in found if isinstance(node, ast.ClassDef) and "." not in name]
 
-    @cached_property
+    @property
     def imported_as(self) -> dict[str, set[str]]:
         """What the module calls the names that it imports at its top level."""
+        self.look_at(SHAPE)
+        return self._imported_as
+
+    @cached_property
+    def _imported_as(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for name, bound in self.bindings.items():
             for binding in bound:
@@ -111,27 +133,28 @@ class ModuleFile:
 
     def definitions(self, qualname: str) -> Sequence[Definition]:
         """The definitions under a qualified name; several where branches or overloads repeat it."""
+        self.look_at(DEFINED + qualname)
         return self._by_qualname.get(qualname, ())
 
 
-def _walk_definitions(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
-    """Depth first over statements only (no expression can hold a definition), without recursion."""
-    pending: list[tuple[str, ast.AST]] = [("", tree)]
-    while pending:
-        prefix, node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield prefix + node.name, node
-            prefix = f"{prefix}{node.name}."
-        pending.extend((prefix, child) for child in reversed(_statements_below(node)))
+class Bindings(Mapping[str, "list[Binding]"]):
+    """The bindings of a module by name; which name is asked for is noted."""
 
+    def __init__(self, module: ModuleFile, found: dict[str, list[Binding]]) -> None:
+        self._module = module
+        self._found = found
 
-def _statements_below(node: ast.AST) -> list[ast.AST]:
-    below: list[ast.AST] = []
-    for part in ("body", "handlers", "cases", "orelse", "finalbody"):
-        value = getattr(node, part, None)
-        if isinstance(value, list):
-            below.extend(value)
-    return below
+    def __getitem__(self, name: str) -> list[Binding]:
+        self._module.look_at(BOUND + name)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._module.look_at(SHAPE)
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        self._module.look_at(SHAPE)
+        return len(self._found)
 
 
 def _literal_all(bindings: Sequence[Binding]) -> list[str] | None:

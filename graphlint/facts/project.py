@@ -11,9 +11,11 @@ from pathlib import Path
 
 from graphlint.facts import inventory
 from graphlint.facts.cache import FactsCache
+from graphlint.facts.looking import Looks
 from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_package, quotes
-from graphlint.facts.modules import ModuleFile
+from graphlint.facts.modules import READABLE, ModuleFile
 from graphlint.facts.naming import ModuleIndex
+from graphlint.facts.outline import Outline
 from graphlint.facts.scan import NOTHING, FileScan
 from graphlint.facts.source import Unreadable, parse
 from graphlint.facts.trace import Search, Trace
@@ -59,13 +61,15 @@ class Project:
         self._modules: dict[str, ModuleFile | None] = {}  # the one asked for longest ago first
         self._needed: frozenset[str] = frozenset()
         self._problems: dict[str, Problem] = {}
-        self._trace = Trace()
+        self._looks = Looks()
+        self.trace_into(Trace())
         self._found: dict[Search, tuple[str, ...]] = {}
         self._position = {path: at for at, path in enumerate(self._paths)}
         self._recalled: Mapping[Search, tuple[str, ...]] = {}
         self._changed: frozenset[str] = frozenset()
         self._single: dict[str, Mentions] = {}
         self._answers: dict[tuple[Search, str], bool] = {}
+        self._outlines: dict[str, Outline | None] = {}
         self._when_parsed: Callable[[ModuleFile], None] | None = None
 
     def when_parsed(self, tell: Callable[[ModuleFile], None]) -> None:
@@ -73,7 +77,12 @@ class Project:
         self._when_parsed = tell
         for module in self._modules.values():
             if module is not None:
-                tell(module)
+                self._show(module)
+
+    def _show(self, module: ModuleFile) -> None:
+        if self._when_parsed is not None:
+            with self._looks.aside():  # what is said of it does not hang on who asked for it
+                self._when_parsed(module)
 
     def _absolute(self, path: Path | str) -> str:
         return os.path.normpath(os.path.join(self._cwd, path))
@@ -114,12 +123,17 @@ class Project:
         scanned = self._scanned.get(str(path)) or self._scanned.get(self._absolute(path))
         return scanned.scan if scanned else NOTHING
 
+    def is_marked(self, path: Path) -> bool:
+        """Whether the bytes of a file hold a mark."""
+        self._looks.parts.add((str(path), _MARKED))
+        return bool(self.scan_of(path).marks)
+
     def file(self, path: Path) -> ModuleFile | None:
         """The module of a file of the project, or None (and a problem) when it cannot be read."""
         return self._load(self._absolute(path))
 
     def _load(self, path: str) -> ModuleFile | None:
-        self._trace.files.add(path)
+        self._looks.parts.add((path, READABLE))
         if path in self._modules:
             module = self._modules.pop(path)  # and put in again, as the latest
         else:
@@ -146,6 +160,7 @@ class Project:
                 break
             size -= len(module.source.text)
             del self._modules[str(module.path)]
+            self._outlines.pop(str(module.path), None)
         return before - size
 
     def _forgettable(self) -> list[ModuleFile]:
@@ -160,9 +175,8 @@ class Project:
             return None
         is_package = os.path.basename(path) == "__init__.py"
         name = self._index.name_of(path)
-        module = ModuleFile(Path(path), self.display(path), name, is_package, source)
-        if self._when_parsed is not None:
-            self._when_parsed(module)
+        module = ModuleFile(Path(path), self.display(path), name, is_package, source, self._looks)
+        self._show(module)
         return module
 
     def _parse_all(self, paths: Iterable[str]) -> list[ModuleFile]:
@@ -190,8 +204,8 @@ class Project:
             return True
         if os.path.basename(path) == "__init__.py":
             return any(each.startswith(folder) for each in found)
-        self._trace.files.add(path)
-        return b"import *" in self._bytes_or_nothing(path)
+        self._looks.parts.add((path, _STARRED))
+        return _has_star(self._bytes_or_nothing(path))
 
     def submodule(self, dotted: str, name: str, importer: ModuleFile | None = None) -> ModuleFile | None:
         """The module `name` inside the package `dotted`, as in `from dotted import name`."""
@@ -201,7 +215,8 @@ class Project:
         """The absolute dotted name after `from` in an import of `module`, leading dots resolved."""
         if not node.level:
             return node.module or ""
-        base = self._index.relative(str(module.path), node.level)
+        start, dots = str(module.path), "." * node.level
+        base = self._trace.names[(dots, start)] = self.resolves_to(dots, start)
         return f"{base}.{node.module}" if node.module else base
 
     # --- by content --------------------------------------------------------------------------------
@@ -224,12 +239,7 @@ class Project:
 
     def quoting(self, name: str) -> Iterator[ModuleFile]:
         """The modules with a text that starts with the name, or a function of that name; each in its turn."""
-        for path in self._searched("mentions", name):
-            self._trace.files.add(path)
-            is_quoted = quotes(self._mentions.content(self._position[path]), name)
-            module = self._load(path) if is_quoted else None
-            if module is not None:
-                yield module
+        return (module for path in self._searched("quotes", name) if (module := self._load(path)))
 
     def deriving(self, name: str) -> Iterator[ModuleFile]:
         """The modules with a class whose bases name this class, each parsed when its turn comes."""
@@ -297,6 +307,20 @@ class Project:
     def trace_into(self, trace: Trace) -> None:
         """Record from now on in `trace` what is asked of the project."""
         self._trace = trace
+        self._looks.parts = trace.parts
+
+    def digest_of(self, path: str, part: str, *, placed: bool = False) -> str:
+        """The digest of a part of a file (`facts/outline.py`); empty where it is no program any more."""
+        if part == _MARKED:  # files that cannot be read have none
+            return str(bool(self._scanned[path].scan.marks)) if path in self._scanned else ""
+        if part == _STARRED:
+            return str(_has_star(self._bytes_or_nothing(path)))
+        if path not in self._outlines:
+            with self._looks.aside():
+                module = self._load(path)
+            self._outlines[path] = Outline(module) if module is not None else None
+        outline = self._outlines[path]
+        return outline.digest(part, placed=placed) if outline is not None else ""
 
     def digests(self) -> dict[str, str]:
         """The content hash of every file that could be read, in path order."""
@@ -335,7 +359,12 @@ class Project:
         return answers[(search, path)]
 
     def resolves_to(self, dotted: str, importer: str) -> str:
-        """The path that a dotted name means to the file `importer`; empty when there is none."""
+        """The path that a dotted name means to the file `importer`; empty when there is none.
+
+        Of a name that is dots only, the package that they mean.
+        """
+        if dotted.startswith("."):
+            return self._index.relative(importer, len(dotted))
         return self._index.find(dotted, importer) or ""
 
     @cached_property
@@ -352,8 +381,21 @@ class Project:
             return b""
 
 
-_TEXT_SEARCHES = {"calls": calls, "derives": derives, "fills": fills, "imports": imports_package}
+_TEXT_SEARCHES = {
+    "calls": calls,
+    "derives": derives,
+    "fills": fills,
+    "imports": imports_package,
+    "quotes": quotes,
+}
 _SCANNED = frozenset({"defines", "writes"})
+# Parts of files that are no text: whether they hold a mark of a capture, or a star import.
+_MARKED = "marked"
+_STARRED = "starred"
+
+
+def _has_star(data: bytes) -> bool:
+    return b"import *" in data
 
 
 def _size(path: str) -> int:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from graphlint.facts.looking import NOTING
+
 # Names, texts, numbers and marks; `ctx`, `op` and `ops` hold nodes, but none that anybody asks a walk for.
 _LEAVES = frozenset(
     {
@@ -55,6 +57,8 @@ def children(node: ast.AST) -> list[ast.AST]:
             found += value
         elif value is not None:
             found.append(value)
+        elif kind in NOTING and name == "body":
+            found += node.body  # type: ignore[attr-defined]
     return [part for part in found if part is not None] if kind in _WITH_GAPS else found
 
 
@@ -71,8 +75,9 @@ def walk(tree: ast.AST) -> list[ast.AST]:
         for name in names:
             value = held.get(name)
             if value is None:
-                continue
-            if type(value) is not list:
+                if kind in NOTING and name == "body":
+                    found += node.body  # type: ignore[attr-defined]
+            elif type(value) is not list:
                 found.append(value)
             elif kind in _WITH_GAPS:
                 found += [part for part in value if part is not None]

@@ -1,0 +1,111 @@
+"""Who looks at a function's body is noted: the nodes of functions tell it themselves.
+
+The analysis walks syntax trees from very many places. So that none of them can forget to say what its answer
+rests on, a function of a parsed file is a node whose `body` notes that it was asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from graphlint.facts.trace import Part
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+RUN = "run "
+"""What the part of a function's body is called: this and the function's qualified name."""
+
+
+class Looks:
+    """Where it is noted what is looked at; `parts` is replaced for each task."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts: set[Part] = set()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[set[Part]]:
+        """Note what is looked at in a set of its own meanwhile."""
+        usual, self.parts = self.parts, set()
+        try:
+            yield self.parts
+        finally:
+            self.parts = usual
+
+
+def _body(node: ast.AST) -> list[ast.stmt]:
+    held = node.__dict__
+    held["_looks"].parts.add(held["_part"])
+    return held["_body"]  # type: ignore[no-any-return]
+
+
+def _set_body(node: ast.AST, body: list[ast.stmt]) -> None:
+    node.__dict__["_body"] = body
+
+
+def _noting(kind: type[ast.AST]) -> type[ast.AST]:
+    """A kind of node like `kind`, by the same name, for everything that goes by names of classes."""
+    return type(kind.__name__, (kind,), {"__slots__": (), "body": property(_body, _set_body)})
+
+
+_KINDS: dict[type[ast.AST], type[ast.AST]] = {
+    kind: _noting(kind) for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+}
+NOTING = frozenset(_KINDS.values())
+SCOPES = frozenset({*_KINDS, *NOTING, ast.Lambda})
+"""The types of nodes that are a scope of their own."""
+_Given = TypeVar("_Given")
+
+
+def by_type(table: dict[type[ast.AST], _Given]) -> dict[type[ast.AST], _Given]:
+    """A table by types of nodes that serves the noting ones as well."""
+    return table | {_KINDS[kind]: given for kind, given in table.items() if kind in _KINDS}
+
+
+def body_of(node: ast.AST) -> list[ast.stmt]:
+    """The body of a definition; nothing is noted."""
+    held = node.__dict__
+    return held["_body"] if "_body" in held else held["body"]  # type: ignore[no-any-return]
+
+
+def note_all(tree: ast.Module, path: str, looks: Looks) -> list[tuple[str, Definition]]:
+    """Make all functions of a tree note that they are looked at; every definition with its qualified name.
+
+    In text order. What is inside a function belongs to that function's part.
+    """
+    found: list[tuple[str, Definition]] = []
+    pending: list[tuple[str, str, ast.AST]] = [("", "", tree)]
+    while pending:  # depth first, over statements only: no expression can hold a definition
+        prefix, part, node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.append((prefix + node.name, node))
+            prefix, is_class = f"{prefix}{node.name}.", isinstance(node, ast.ClassDef)
+            part = part or ("" if is_class else RUN + prefix[:-1])
+        below = statements_below(node)
+        if part and type(node) in _KINDS:
+            _make_noting(node, (path, part), looks)
+        elif below and not part:
+            node.__dict__["_looks"] = looks
+        pending.extend((prefix, part, child) for child in reversed(below))
+    return found
+
+
+def _make_noting(node: ast.AST, part: Part, looks: Looks) -> None:
+    held: dict[str, Any] = node.__dict__
+    held["_body"] = held.pop("body")
+    held["_part"], held["_looks"] = part, looks
+    node.__class__ = _KINDS[type(node)]
+
+
+def statements_below(node: ast.AST) -> list[ast.AST]:
+    """The statements, handlers and cases directly inside a statement, in text order; nothing is noted."""
+    held = node.__dict__
+    below: list[ast.AST] = []
+    for name in ("body", "_body", "handlers", "cases", "orelse", "finalbody"):
+        value = held.get(name)
+        if type(value) is list:
+            below += value
+    return below

@@ -1,0 +1,151 @@
+"""A digest of each part of a file: it is the same in two versions where what can be seen there is the same.
+
+The parts, by name:
+
+    readable      that the file is a program, and the module's name
+    text          all of it
+    shape         all but the bodies of functions; with the heads of those inside functions
+    bound X       the statements that bind the name X at the top level, bodies of functions left out
+    defined Q     the definitions of that qualified name, bodies of functions left out
+    run Q         the body of a function, and everything inside it
+    exports       which names a star import takes
+    answer F X    what a question about the file says (`facts/questions.py`)
+
+Comments and blank lines between statements belong to no part, and neither do line numbers. A digest that is
+`placed` covers the places of the part as well, for results that tell them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from graphlint.facts import questions
+from graphlint.facts.looking import RUN, body_of, statements_below
+from graphlint.facts.modules import BOUND, DEFINED, EXPORTS, READABLE, SHAPE, TEXT
+
+if TYPE_CHECKING:
+    from graphlint.facts.bindings import Binding
+    from graphlint.facts.modules import ModuleFile
+
+PLACED = "@"
+_Point = tuple[int, int]
+_Piece = tuple[int, _Point, _Point]
+"""A piece of the text, and how deep in blocks it stands."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+
+
+class Outline:
+    """The digests of the parts of a module, each worked out when it is asked for; nothing is noted."""
+
+    def __init__(self, module: ModuleFile) -> None:
+        self._module = module
+        self._digests: dict[str, str] = {}
+        self._lines: list[bytes] = []
+
+    def digest(self, part: str, *, placed: bool) -> str:
+        """The digest of a part; that of nothing where the file has no such part."""
+        key = PLACED + part if placed else part
+        if key not in self._digests:
+            with self._module.looks.aside():
+                self._digests[key] = self._work_out(part, placed)
+        return self._digests[key]
+
+    def _work_out(self, part: str, placed: bool) -> str:
+        module = self._module
+        if part == READABLE:
+            return _digest(module.name, module.is_package)
+        if part == TEXT:
+            return _digest(module.source.text)
+        if part == EXPORTS:
+            return _digest(*sorted(module.exports))
+        if part.startswith(questions.ANSWER):
+            return _digest(questions.answer(module, part.removeprefix(questions.ANSWER)))
+        return self._of_pieces(self._pieces(part), placed)
+
+    def _pieces(self, part: str) -> Iterator[_Piece]:
+        if part == SHAPE:
+            yield from _of_block(self._module.source.tree)
+            inside = (node for _, node in self._module.functions() if "_part" in node.__dict__)
+            for node in inside:
+                yield from _of_statement(node, 0)
+        elif part.startswith(BOUND):
+            for binding in self._module.bindings.get(part.removeprefix(BOUND), ()):
+                yield from self._of_binding(binding)
+        elif part.startswith(DEFINED):
+            for node in self._module.definitions(part.removeprefix(DEFINED)):
+                yield from _of_statement(node, 0)
+        else:
+            assert part.startswith(RUN)
+            for node in self._module.definitions(part.removeprefix(RUN)):
+                if isinstance(node, _FUNCTIONS):
+                    yield 0, _start(body_of(node)[0]), _end(node)
+
+    def _of_binding(self, binding: Binding) -> Iterator[_Piece]:
+        for test, outcome in binding.guards:
+            yield int(outcome), _start(test), _end(test)
+        if isinstance(binding.node, (ast.stmt, ast.excepthandler)):
+            yield from _of_statement(binding.node, 2 + binding.handler)
+        else:  # within an expression, whose places may be wrong before Python 3.12
+            yield from _of_block(self._module.source.tree)
+
+    def _of_pieces(self, pieces: Iterable[_Piece], placed: bool) -> str:
+        if not self._lines:
+            self._lines = self._module.source.text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
+        hasher = hashlib.blake2b(repr(sorted(self._module.notes)).encode(), digest_size=8)
+        for depth, start, end in pieces:
+            place = f"{start}" if placed else f"{start[1]}"
+            hasher.update(f"\0{depth} {place}\0".encode())
+            hasher.update(self._text(start, end))
+        return hasher.hexdigest()
+
+    def _text(self, start: _Point, end: _Point) -> bytes:
+        (first, from_), (last, to) = start, end
+        if first == last:
+            return self._lines[first - 1][from_:to]
+        between = self._lines[first : last - 1]
+        return b"".join([self._lines[first - 1][from_:], *between, self._lines[last - 1][:to]])
+
+
+def _digest(*what: object) -> str:
+    return hashlib.blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _of_statement(node: ast.AST, depth: int) -> Iterator[_Piece]:
+    """The pieces of a statement: bodies of functions left out, and what stands between two statements."""
+    below = statements_below(node)
+    if not below:
+        yield depth, _start(node), _end(node)
+    elif isinstance(node, _FUNCTIONS):
+        yield depth, _start(node), _start(below[0])
+    else:
+        yield from _of_block(node, depth)
+
+
+def _of_block(node: ast.AST, depth: int = 0) -> Iterator[_Piece]:
+    """What a compound statement says itself before each of its blocks, and the statements in them."""
+    at = _start(node)
+    firsts = {id(block[0]) for block in node.__dict__.values() if type(block) is list and block}
+    for child in statements_below(node):
+        if id(child) in firsts and not isinstance(node, ast.Module):
+            yield depth, at, _start(child)
+        yield from _of_statement(child, depth + 1)
+        at = _end(child)
+
+
+def _start(node: ast.AST) -> _Point:
+    if isinstance(node, ast.Module):
+        return 0, 0
+    if isinstance(node, ast.match_case):
+        return _start(node.pattern)
+    places = [node, *(node.decorator_list if isinstance(node, _DEFINITIONS) else ())]
+    return min((place.lineno, place.col_offset) for place in places)
+
+
+def _end(node: ast.AST) -> _Point:
+    if isinstance(node, ast.match_case):
+        return _end(node.body[-1])
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
