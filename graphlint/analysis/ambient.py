@@ -8,13 +8,14 @@ None: the code that finds it so is part of the program's own life.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import expressions, generators, hints
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import NONE, Change, Class, Env, Obj, Value, alternatives, is_none, join_all
 from graphlint.facts.pernode import per_node
+from graphlint.facts.questions import question
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -26,7 +27,7 @@ Def = ast.FunctionDef | ast.AsyncFunctionDef
 def value_of(m: Machine, module: ModuleFile, name: str) -> Value:
     """What a global that is None at import is later: None, or instances of what its setters are given."""
     found: list[Value] = [NONE]
-    for function, given in setters(module.tree).get(name, ()):
+    for function, given in _setters(module, name):
         annotation = _annotation(module, name) or _of_parameter(function, given)
         place = Place(module, given, function.name)
         value = (
@@ -68,9 +69,25 @@ def _made(m: Machine, module: ModuleFile, given: ast.expr, place: Place) -> Valu
     return hints.of_type(m, made, Change.CONFIG, place) if isinstance(made, Class) else NONE
 
 
-@per_node
-def setters(tree: ast.Module) -> dict[str, list[tuple[Def, ast.expr]]]:
+def _setters(module: ModuleFile, name: str) -> Sequence[tuple[Def, ast.expr]]:
     """The functions that assign a global without asking whether it is there, with what they assign."""
+    if not set_by(module, name):
+        return ()
+    with module.looks.aside():
+        found = _all_setters(module.tree)[name]
+    for function, _ in found:
+        module.look_into(function.name)
+    return found
+
+
+@question
+def set_by(module: ModuleFile, name: str) -> tuple[str, ...]:
+    """The functions that assign a global without asking whether it is there."""
+    return tuple(function.name for function, _ in _all_setters(module.tree).get(name, ()))
+
+
+@per_node
+def _all_setters(tree: ast.Module) -> dict[str, list[tuple[Def, ast.expr]]]:
     found: dict[str, list[tuple[Def, ast.expr]]] = {}
     for function in tree.body:
         if isinstance(function, Def):

@@ -27,7 +27,10 @@ _CALLS = ("__call__", "forward")
 
 @dataclass(slots=True)
 class Declared:
-    """The files with marks and those that hold declared functions, what entries say of them, and of which ones match nothing."""
+    """The files with marks and those with declared functions, and what entries say of files.
+
+    The findings are about entries that match nothing.
+    """
 
     paths: set[str] = field(default_factory=set)
     noted: dict[str, list[str]] = field(default_factory=dict)

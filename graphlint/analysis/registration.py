@@ -16,6 +16,8 @@ from graphlint.analysis import functions, names, statements
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Mapping, Obj, Sequence_, Value
+from graphlint.facts.pernode import per_node
+from graphlint.facts.questions import question
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -38,16 +40,42 @@ def is_filled_later(value: Value) -> bool:
 
 def fill(m: Machine, module: ModuleFile, name: str) -> None:
     """Run the statements that change the global `name` while the program is imported."""
-    changes = _changes_of(module)
-    functions_ = {function for function, changed in changes.functions.items() if name in changed}
-    for statement, changed in changes.statements:
-        if not changed.isdisjoint({name, *functions_}):
-            run(m, module, statement)
+    functions_ = set(functions_changing(module, name))
+    for statement in _changing(module, {name, *functions_}):
+        run(m, module, statement)
     fillers = functions_ if name.startswith("_") else {name, *functions_}
     for other, known_as in _importers(m, module, fillers):
-        for statement, changed in _changes_of(other).statements:
-            if not changed.isdisjoint(known_as):
-                run(m, other, statement)
+        for statement in _changing(other, known_as):
+            run(m, other, statement)
+
+
+@question
+def functions_changing(module: ModuleFile, name: str) -> tuple[str, ...]:
+    """The top-level functions that change a global."""
+    changes = _changes_of(module.tree).functions
+    return tuple(sorted(function for function, changed in changes.items() if name in changed))
+
+
+def _changing(module: ModuleFile, names_: set[str]) -> list[ast.stmt]:
+    """The top-level statements that change one of the names."""
+    changing_texts(module, " ".join(sorted(names_)))
+    with module.looks.aside():
+        return [statement for statement, _ in _statements_changing(module, names_)]
+
+
+@question
+def changing_texts(module: ModuleFile, names_: str) -> tuple[str, ...]:
+    """The text of the statements that change one of the names; of definitions, without their bodies."""
+    found = _statements_changing(module, set(names_.split(" ")))
+    return tuple(repr(sorted(changed)) + _head(statement) for statement, changed in found)
+
+
+def _head(statement: ast.stmt) -> str:
+    return statement.name if isinstance(statement, _Definition) else ast.unparse(statement)
+
+
+def _statements_changing(module: ModuleFile, names_: set[str]) -> list[tuple[ast.stmt, frozenset[str]]]:
+    return [each for each in _changes_of(module.tree).statements if not each[1].isdisjoint(names_)]
 
 
 @dataclass(slots=True)
@@ -58,14 +86,12 @@ class _Changes:
     functions: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
-def _changes_of(module: ModuleFile) -> _Changes:
-    cached: _Changes | None = getattr(module.tree, "_changes", None)
-    if cached is None:
-        cached = _Changes()
-        for statement in module.tree.body:
-            _note_changes(statement, cached)
-        module.tree._changes = cached  # type: ignore[attr-defined]
-    return cached
+@per_node
+def _changes_of(tree: ast.Module) -> _Changes:
+    found = _Changes()
+    for statement in tree.body:
+        _note_changes(statement, found)
+    return found
 
 
 def _note_changes(statement: ast.stmt, changes: _Changes) -> None:
@@ -118,12 +144,28 @@ def _importers(m: Machine, module: ModuleFile, fillers: set[str]) -> Iterator[tu
         if other is not module:
             known_as = {
                 local
-                for name, bound in other.bindings.items()
-                for binding in bound
-                for local in _locals(m, other, binding, module, fillers, name)
+                for binding in _imports(other)
+                for local in _locals(m, other, binding, module, fillers, binding.name)
             }
             if known_as:
                 yield other, known_as
+
+
+def _imports(module: ModuleFile) -> list[Binding]:
+    """The imports of the top level, each name of them on its own."""
+    import_texts(module, "")
+    with module.looks.aside():
+        return list(_all_imports(module))
+
+
+def _all_imports(module: ModuleFile) -> Iterator[Binding]:
+    return (each for bound in module.bindings.values() for each in bound if each.alias is not None)
+
+
+@question
+def import_texts(module: ModuleFile, _: str) -> tuple[str, ...]:
+    """The text of the imports of the top level."""
+    return tuple(ast.unparse(each.node) for each in _all_imports(module))
 
 
 def _locals(
@@ -146,6 +188,8 @@ def _locals(
 def run(m: Machine, module: ModuleFile, statement: ast.stmt) -> None:
     """Run one top-level statement of a module for what it does to other things."""
     frame = Frame(module, m.env_of(module), "<module>")
+    if isinstance(statement, _Definition):
+        module.definitions(statement.name)  # its head is looked at
     if isinstance(statement, _Definition) and len(module.bindings.get(statement.name, ())) == 1:
         names.module_attribute(m, module, statement.name)
         return

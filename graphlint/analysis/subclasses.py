@@ -98,7 +98,7 @@ def _is_made(m: Machine, info: ClassInfo) -> bool:
 
 @question
 def makes(module: ModuleFile, name: str) -> bool:
-    """Whether a file calls a name or passes it on as a value, or a decorator registers a class of this name."""
+    """Whether a file calls a name or passes it on as a value, or a decorator registers a class of it."""
     return name in _made(module.tree)
 
 

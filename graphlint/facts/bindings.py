@@ -28,7 +28,7 @@ class Binding:
     `alias` is the part of an import statement that binds the name, `target` the name's own node in an
     assignment, loop or `with`. `guards` are the enclosing `if` tests, outermost first, each with the
     outcome under which the binding runs; `handler` tells that it stands in the body of an `except`.
-    `declare` is an annotation without a value. `owner` is the function of a `global` assignment.
+    `declare` is an annotation without a value.
     """
 
     kind: Kind
@@ -38,20 +38,18 @@ class Binding:
     handler: bool = False
     alias: ast.alias | None = None
     target: ast.expr | None = None
-    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
     guards: Guards = _NO_GUARDS
     handler: bool = False
-    owner: str = ""
 
     def under(self, test: ast.expr, outcome: bool) -> _Where:
-        return _Where((*self.guards, (test, outcome)), self.handler, self.owner)
+        return _Where((*self.guards, (test, outcome)), self.handler)
 
     def in_handler(self) -> _Where:
-        return _Where(self.guards, True, self.owner)
+        return _Where(self.guards, True)
 
     def binding(
         self,
@@ -62,7 +60,7 @@ class _Where:
         alias: ast.alias | None = None,
         target: ast.expr | None = None,
     ) -> Binding:
-        return Binding(kind, name, node, self.guards, self.handler, alias, target, self.owner)
+        return Binding(kind, name, node, self.guards, self.handler, alias, target)
 
 
 def bindings_of(body: Iterable[ast.stmt], *, walruses: bool = True) -> Iterator[Binding]:
@@ -72,24 +70,6 @@ def bindings_of(body: Iterable[ast.stmt], *, walruses: bool = True) -> Iterator[
     takes longer than everything else.
     """
     return _walk(body, _Where(), walruses=walruses)
-
-
-def global_bindings_of(qualname: str, function: Function) -> Iterator[Binding]:
-    """The bindings that a function makes to the names it declares `global`."""
-    names = {name for node in _own_nodes(function) if isinstance(node, ast.Global) for name in node.names}
-    if not names:
-        return iter(())
-    return (found for found in _walk(function.body, _Where(owner=qualname)) if found.name in names)
-
-
-def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """The nodes of a function without those of the functions and classes inside it."""
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, (*_SCOPES, ast.expr)):
-            pending.extend(children(node))
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

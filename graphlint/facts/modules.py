@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.facts.bindings import Binding, Guards, bindings_of
-from graphlint.facts.looking import Definition, Looks, note_all
+from graphlint.facts.looking import RUN, Definition, Looks, note_all
 from graphlint.facts.source import Source
 
 __all__ = ["Binding", "Definition", "Guards", "ModuleFile"]
@@ -52,6 +52,11 @@ class ModuleFile:
     def look_at(self, part: str) -> None:
         """Note that a part of this file is looked at."""
         self.looks.parts.add((self._at, part))
+
+    def look_into(self, qualname: str) -> None:
+        """Note that a function is looked at, its head and its body."""
+        self.look_at(DEFINED + qualname)
+        self.look_at(RUN + qualname)
 
     @property
     def tree(self) -> ast.Module:

@@ -63,7 +63,8 @@ class Outline:
         if part == EXPORTS:
             return _digest(*sorted(module.exports))
         if part.startswith(questions.ANSWER):
-            return _digest(questions.answer(module, part.removeprefix(questions.ANSWER)))
+            answer = questions.answer(module, part.removeprefix(questions.ANSWER))
+            return _digest(answer, self.digest(SHAPE, placed=True) if placed else "")
         return self._of_pieces(self._pieces(part), placed)
 
     def _pieces(self, part: str) -> Iterator[_Piece]:

@@ -316,11 +316,19 @@ class Project:
         if part == _STARRED:
             return str(_has_star(self._bytes_or_nothing(path)))
         if path not in self._outlines:
-            with self._looks.aside():
-                module = self._load(path)
-            self._outlines[path] = Outline(module) if module is not None else None
+            self._outlines[path] = self._outline(path)
         outline = self._outlines[path]
         return outline.digest(part, placed=placed) if outline is not None else ""
+
+    def _outline(self, path: str) -> Outline | None:
+        """The outline of a file; looking whether it is a program does not make one that is needed."""
+        with self._looks.aside():
+            was_asked = path in self._modules
+            module = self._load(path)
+        if module is None and not was_asked:
+            del self._modules[path]
+            self._problems.pop(path, None)
+        return Outline(module) if module is not None else None
 
     def digests(self) -> dict[str, str]:
         """The content hash of every file that could be read, in path order."""

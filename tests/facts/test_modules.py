@@ -98,13 +98,6 @@ def test_an_import_knows_its_alias_and_an_assignment_its_target() -> None:
     assert isinstance(only("y, x = 1, 2", "x").target, ast.Name)
 
 
-def test_assignments_through_global_are_known_with_their_function() -> None:
-    found = module("x = None\nclass C:\n  def set(self):\n    global x\n    if a: x = C()\n    y = 1")
-    [binding] = found.global_bindings["x"]
-    assert (binding.owner, guards(binding)) == ("C.set", [("a", True)])
-    assert list(found.global_bindings) == ["x"]
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
