@@ -1,8 +1,8 @@
 """The results cache: what each task gave in an earlier run, used again while what it rests on holds.
 
 A result holds when graphlint, the configuration and the profiles in force are the same, every part of a file
-that was looked at is the same (`facts/outline.py`), every search that was made finds the same files, and every
-name means the same file. What tasks rest on is kept once for all of them: they ask much the same.
+that was looked at is the same (`facts/outline.py`), every search finds the same files, and every name means
+the same file. What tasks rest on is kept once for all of them: they ask much the same.
 """
 
 from __future__ import annotations
