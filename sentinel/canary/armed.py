@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.shadow.writes import restore_version, unwatched, version_of
+from graphlint.sentinel.trials.writes import restore_version, unwatched, version_of
 from graphlint.sentinel.virtual.device import active as virtual
 
 _WORDS = {4: torch.int32, 8: torch.int64}  # bytes of an element: what it is compared as

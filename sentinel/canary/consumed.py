@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from graphlint.sentinel.core.events import Input
-from graphlint.sentinel.shadow.judged import Judging
+from graphlint.sentinel.trials.judged import Judging
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer

@@ -9,8 +9,8 @@ import torch
 
 from graphlint.sentinel.canary.armed import Patterns, fits
 from graphlint.sentinel.findings import Finding
-from graphlint.sentinel.shadow.judged import Judging
-from graphlint.sentinel.shadow.writes import version_of
+from graphlint.sentinel.trials.judged import Judging
+from graphlint.sentinel.trials.writes import version_of
 from graphlint.sentinel.virtual.device import active as virtual
 from graphlint.sentinel.virtual.device import device
 from graphlint.sentinel.watching.companions import aside

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from graphlint.sentinel.shadow import outputs
-from graphlint.sentinel.shadow.compare import Difference, difference, snapshot
-from graphlint.sentinel.shadow.judged import Judging, trial
-from graphlint.sentinel.shadow.writes import unwatched
+from graphlint.sentinel.trials.compare import Difference, difference, snapshot, tensors_in
+from graphlint.sentinel.trials.judged import Judging, trial
+from graphlint.sentinel.trials.writes import unwatched
 from graphlint.sentinel.watching.companions import aside
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Padding(Judging):
         with trial(self.observer, self.graphs, roots):
             for tensor in padded.values():
                 _fill(tensor, call.real_rows, filling)
-            return {what: snapshot(one) for what, one in outputs.tensors_in("the result", call.again())}
+            return {what: snapshot(one) for what, one in tensors_in("the result", call.again())}
 
 
 def _has_padding(tensor: Any, rows: int) -> bool:

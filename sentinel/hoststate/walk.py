@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from graphlint.sentinel.hoststate.origins import is_program_file
+from graphlint.sentinel.origins import has_own_state, is_own_module
 
 LIMIT = 20_000  # owners; what lies beyond is not looked at
 _LONGEST = 10_000  # items of one container
@@ -156,7 +156,7 @@ class Walk:
             self._cell(name, cell)
         for default in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
             self._queue.append((path, default))
-        if is_program_file(value.__code__.co_filename):
+        if has_own_state(value.__code__.co_filename):
             self._add_module(value.__globals__)
 
     def _cell(self, name: str, cell: Any) -> None:
@@ -173,13 +173,13 @@ class Walk:
 
     def _class(self, path: str, value: Any) -> None:
         module = sys.modules.get(value.__module__)
-        if not is_program_file(getattr(module, "__file__", None) or "<unknown>"):
+        if not is_own_module(module):
             return
         self._add_module(vars(module))
         self._own(dict(_state_of_class(value)), value.__qualname__, value)
 
     def _module(self, path: str, value: Any) -> None:
-        if is_program_file(getattr(value, "__file__", None) or "<unknown>"):
+        if is_own_module(value):
             self._add_module(vars(value))
 
     def _instance(self, path: str, value: Any) -> None:

@@ -11,11 +11,11 @@ import torch
 
 from graphlint.sentinel.shadow import causes
 from graphlint.sentinel.shadow.causes import Cause
-from graphlint.sentinel.shadow.compare import Difference, difference, differing, distance, snapshot
 from graphlint.sentinel.shadow.rerun import Made
-from graphlint.sentinel.shadow.settings import RandomNumbers
 from graphlint.sentinel.shadow.statements import NotRunnable
-from graphlint.sentinel.shadow.writes import Saved, typed, unwatched
+from graphlint.sentinel.trials.compare import Difference, difference, differing, distance, snapshot
+from graphlint.sentinel.trials.settings import RandomNumbers
+from graphlint.sentinel.trials.writes import Saved, typed, unwatched
 
 if TYPE_CHECKING:
     from graphlint.sentinel.shadow.subject import Subject

@@ -13,8 +13,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from graphlint.sentinel.findings import Finding, Stack
-from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.undoing import Effect
+from graphlint.sentinel.origins import has_own_state, is_own_module
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.companions import is_aside
 
@@ -95,7 +95,7 @@ class Effects:
         if (kind, name) in self._watched:
             return True
         module = sys.modules.get(kind.__module__)
-        if not is_program_file(getattr(module, "__file__", None) or "<unknown>") or name.startswith("__"):
+        if not is_own_module(module) or name.startswith("__"):
             return False
         fallback = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), _MISSING)
         if hasattr(type(fallback), "__get__") or "__getattribute__" in vars(kind):
@@ -120,7 +120,7 @@ class Effects:
 def _reader() -> FrameType | None:
     """The program's own frame, if the attribute is used in its code and not in a library on its way."""
     frame: FrameType | None = sys._getframe(3)
-    return frame if frame is not None and is_program_file(frame.f_code.co_filename) else None
+    return frame if frame is not None and has_own_state(frame.f_code.co_filename) else None
 
 
 def _finding(stale: _Stale, kind: str, name: str) -> Finding:

@@ -9,8 +9,8 @@ import inspect
 from types import FrameType, ModuleType
 from typing import Any
 
+from graphlint.sentinel.origins import is_program
 from graphlint.sentinel.shadow.statements import NotRunnable, enclosing_contexts
-from graphlint.sentinel.watching.places import is_program
 from graphlint.sentinel.watching.runs import locals_of
 
 _HARMLESS = (

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.hoststate.living import living, weakly
-from graphlint.sentinel.hoststate.origins import is_program_file
 from graphlint.sentinel.hoststate.walk import ATOMS
+from graphlint.sentinel.origins import is_own_module
 from graphlint.sentinel.shadow.statements import NotRunnable
-from graphlint.sentinel.shadow.writes import view_of
+from graphlint.sentinel.trials.writes import view_of
 from graphlint.sentinel.watching.runs import content_of, locals_of
 
 Recall = Callable[[], Any]
@@ -56,7 +56,7 @@ def _is_plain(value: Any, depth: int) -> bool:
 def _is_of_program(kind: type) -> bool:
     """Whether a class is the program's own."""
     module = sys.modules.get(kind.__module__)
-    return is_program_file(getattr(module, "__file__", None) or "<unknown>")
+    return is_own_module(module)
 
 
 def _tensor(value: torch.Tensor) -> Recall:

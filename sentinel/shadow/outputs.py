@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -12,8 +12,7 @@ import torch
 from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.memory import Change
 from graphlint.sentinel.shadow.source import RETURNED, evaluated
-
-_DEEPEST = 4
+from graphlint.sentinel.trials.compare import tensors_in
 
 
 def of_targets(targets: list[str], names: dict[str, Any], module: dict[str, Any]) -> dict[str, torch.Tensor]:
@@ -51,18 +50,3 @@ def gradients(ungraded: list[tuple[str, weakref.ref[torch.Tensor]]]) -> dict[str
         if tensor is not None and tensor.grad is not None:
             found[f"{path}.grad"] = tensor.grad
     return found
-
-
-def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors that a value consists of, each with how the program would write it."""
-    if isinstance(value, torch.Tensor):
-        yield path, value
-    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
-        for at, item in enumerate(value):
-            yield from tensors_in(f"{path}[{at}]", item, depth + 1)
-    elif depth < _DEEPEST and isinstance(value, dict):
-        for key, item in value.items():
-            yield from tensors_in(f"{path}[{key!r}]", item, depth + 1)
-    elif depth < _DEEPEST and hasattr(value, "__dict__") and not isinstance(value, (type, torch.nn.Module)):
-        for name, item in vars(value).items():
-            yield from tensors_in(f"{path}.{name}", item, depth + 1)

@@ -17,10 +17,10 @@ from graphlint.sentinel.hoststate.memory import Change, Memory
 from graphlint.sentinel.hoststate.undoing import Effect, Undo
 from graphlint.sentinel.hoststate.walk import Walk
 from graphlint.sentinel.patches import Patches
-from graphlint.sentinel.shadow.compare import snapshot
-from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
 from graphlint.sentinel.shadow.statements import NotRunnable
-from graphlint.sentinel.shadow.writes import Saved, logged_writes, memory_of
+from graphlint.sentinel.trials.compare import snapshot
+from graphlint.sentinel.trials.settings import Modes, RandomNumbers
+from graphlint.sentinel.trials.writes import Saved, logged_writes, memory_of
 
 
 @dataclass(slots=True)

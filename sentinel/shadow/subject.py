@@ -11,15 +11,15 @@ import torch
 
 from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.memory import Change, Memory
-from graphlint.sentinel.hoststate.origins import is_program_code
 from graphlint.sentinel.hoststate.walk import Walk
+from graphlint.sentinel.origins import has_own_state
 from graphlint.sentinel.shadow import outputs
 from graphlint.sentinel.shadow.eager import Eager
 from graphlint.sentinel.shadow.holding import Gone, Names, gone
 from graphlint.sentinel.shadow.rerun import Made, Plan, changed_since, run
-from graphlint.sentinel.shadow.settings import Modes, RandomNumbers
 from graphlint.sentinel.shadow.source import RETURNED, Body, body_of
-from graphlint.sentinel.shadow.writes import Outside, Saved
+from graphlint.sentinel.trials.settings import Modes, RandomNumbers
+from graphlint.sentinel.trials.writes import Outside, Saved
 from graphlint.sentinel.watching.runs import locals_of
 
 
@@ -55,7 +55,7 @@ class Subject:
         self._body: Body = body_of(frame)
         names = locals_of(frame)
         self._module: dict[str, Any] = frame.f_globals
-        self._roots = self._module if is_program_code(frame.f_code) else None
+        self._roots = self._module if has_own_state(frame.f_code.co_filename) else None
         self._names = Names(names, frame)
         self._modes = Modes.now()
         walk = Walk(self._own_names(names), self._roots)

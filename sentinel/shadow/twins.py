@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from graphlint.sentinel.shadow import outputs
-from graphlint.sentinel.shadow.compare import Difference, difference, distance, snapshot
-from graphlint.sentinel.shadow.judged import Judging
 from graphlint.sentinel.shadow.rerun import Made, Plan, nothing, run
-from graphlint.sentinel.shadow.settings import Modes
 from graphlint.sentinel.shadow.statements import NotRunnable
-from graphlint.sentinel.shadow.writes import typed, unwatched
+from graphlint.sentinel.trials.compare import Difference, difference, distance, snapshot, tensors_in
+from graphlint.sentinel.trials.judged import Judging
+from graphlint.sentinel.trials.settings import Modes
+from graphlint.sentinel.trials.writes import typed, unwatched
 from graphlint.sentinel.watching.companions import aside
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def _run(call: Call) -> Made:
 
 
 def _flat(result: Any) -> dict[str, torch.Tensor]:
-    return dict(outputs.tensors_in("the result", result))
+    return dict(tensors_in("the result", result))
 
 
 def _noise(first: Made, second: Made) -> dict[str, float]:

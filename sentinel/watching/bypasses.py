@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from graphlint.sentinel.core import events
+from graphlint.sentinel.origins import is_program
 from graphlint.sentinel.patches import Patches
-from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.companions import aside
 from graphlint.sentinel.watching.memories import base_of
 from graphlint.sentinel.watching.observer import current_stream
@@ -66,7 +66,7 @@ def _reading(plain: Any, reads: Reads, waits: bool = False) -> Any:
 
 def _unseen(plain: Any, reads: Reads, what: str) -> Any:
     def taken(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        if reads.observer.following and places.is_program(sys._getframe(1).f_code):
+        if reads.observer.following and is_program(sys._getframe(1).f_code):
             memory = reads.bases.get(base_of(tensor))
             if memory is not None and memory.number in reads.observer.memories.outputs:
                 reads.observer.miss(f"reads through {what} are not seen")

@@ -16,6 +16,7 @@ from graphlint.sentinel.virtual.device import active as virtual
 from graphlint.sentinel.watching import places, refused
 from graphlint.sentinel.watching.capture_mode import CaptureMode
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
+from graphlint.sentinel.watching.compiled import compiled_code_would_notice
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer
@@ -149,7 +150,7 @@ class Calls(Companion):
             return True
         if self._observer.mode == "watch":
             return False
-        if refused.compiled_code_would_notice():
+        if compiled_code_would_notice():
             self._observer.miss("calls in captures: looking at them would change what torch.compile does")
             return False
         return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphlint.sentinel.shadow.writes import Writes, tensors_of
+from graphlint.sentinel.trials.writes import Writes, tensors_of
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.calls import Calls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import torch
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.device import active
 from graphlint.sentinel.watching import bypasses, virtual
+from graphlint.sentinel.watching.compiled import compiled_code_would_notice, modes_reach_compiled_code
 from graphlint.sentinel.watching.observer import Observer
 from graphlint.sentinel.watching.reads import EagerMode, Reads
 
@@ -36,11 +36,11 @@ def look(observer: Observer) -> Iterator[None]:
         if active():
             virtual.follow_downloads(patches, reads)
             virtual.follow_uploads(patches, reads)
-        if _changes_compiled_code():
+        if compiled_code_would_notice():
             observer.miss(_TOO_OLD)
             yield
             return
-        if _is_old():
+        if modes_reach_compiled_code():
             patches.set(torch, "compile", _said(torch.compile, observer))
         patches.set(threading.Thread, "run", _in_mode(threading.Thread.run, reads))
         with EagerMode(reads):
@@ -56,16 +56,6 @@ def _in_mode(run: Any, reads: Reads) -> Any:
             run(self)
 
     return run_in_mode
-
-
-def _changes_compiled_code() -> bool:
-    """Before torch 2.13 a dispatch mode makes compiled functions run uncompiled."""
-    frames = sys.modules.get("torch._dynamo.convert_frame")
-    return _is_old() and getattr(frames, "FRAME_COUNTER", 0) > 0
-
-
-def _is_old() -> bool:
-    return tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 13)
 
 
 def _said(plain: Any, observer: Observer) -> Any:

@@ -11,7 +11,7 @@ import weakref
 from types import FrameType
 from typing import Any
 
-from graphlint.sentinel.watching import places
+from graphlint.sentinel.origins import is_program
 from graphlint.sentinel.watching.runs import FrameRoot, has_locals, locals_of
 from graphlint.sentinel.watching.statements import names_assigned, names_copied, names_read
 
@@ -90,7 +90,7 @@ def _value(frame: FrameType, name: str) -> Any:
 def line_reads(name: str) -> bool:
     """Whether the program's line, as it stands, reads a name or an attribute."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not places.is_program(frame.f_code):
+    while frame is not None and not is_program(frame.f_code):
         frame = frame.f_back
     return frame is not None and name in names_read(frame)
 
@@ -99,7 +99,7 @@ def _frames() -> list[FrameType]:
     found: list[FrameType] = []
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and len(found) < _MOST_FRAMES:
-        if places.is_program(frame.f_code) and (has_locals(frame) or frame.f_locals is frame.f_globals):
+        if is_program(frame.f_code) and (has_locals(frame) or frame.f_locals is frame.f_globals):
             found.append(frame)
         frame = frame.f_back
     return found

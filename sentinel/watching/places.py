@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import runpy
 import sys
-import threading
 from types import CodeType, FrameType
 
-import torch
-
-import graphlint.sentinel
 from graphlint.sentinel import programs
 from graphlint.sentinel.findings import Place, Stack
+from graphlint.sentinel.origins import RUNNERS, is_of_torch, is_program
 
-_SKIPPED = tuple(
-    os.path.dirname(str(module.__file__)) + os.sep
-    for module in (torch, graphlint.sentinel)
-    if module.__file__
-)
-_TORCH = os.path.dirname(str(torch.__file__)) + os.sep
 _ENDS = {"__enter__", "__exit__", "capture_begin", "capture_end"}
-_RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "multiprocessing"))
 _CALL_BACK = {"raises.py", "python_api.py", "recwarn.py"}  # of pytest's own, those that tests call
-_BETWEEN = {contextlib.__file__, runpy.__file__, threading.__file__}
 _DEEPEST = 24
-
-_foreign: dict[CodeType, bool] = {}
-
-
-def is_program(code: CodeType) -> bool:
-    """Whether a frame is the program's own."""
-    known = _foreign.get(code)
-    if known is None:
-        name = code.co_filename
-        known = _foreign[code] = (
-            name.startswith((*_SKIPPED, "<frozen"))
-            or name in _BETWEEN
-            or any(runner in name for runner in _RUNNERS)
-        )
-    return not known
 
 
 def runs_programs(code: CodeType) -> bool:
@@ -48,7 +20,7 @@ def runs_programs(code: CodeType) -> bool:
     name = code.co_filename
     if os.path.basename(name) in _CALL_BACK:
         return False
-    return name == programs.__file__ or any(runner in name for runner in _RUNNERS)
+    return name == programs.__file__ or any(runner in name for runner in RUNNERS)
 
 
 def frames() -> list[FrameType]:
@@ -78,7 +50,7 @@ def by_library() -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_program(frame.f_code):
         code = frame.f_code
-        if code.co_filename.startswith(_TORCH) and code.co_name not in _ENDS:
+        if is_of_torch(code) and code.co_name not in _ENDS:
             return True
         frame = frame.f_back
     return False

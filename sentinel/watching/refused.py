@@ -13,11 +13,11 @@ import torch
 
 import graphlint.sentinel.virtual
 from graphlint.sentinel.findings import Place, Stack
+from graphlint.sentinel.origins import is_program
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import capture as captures
 from graphlint.sentinel.virtual import device as devices
 from graphlint.sentinel.virtual.device import active as virtual
-from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.capture_mode import operation, spelled
 from graphlint.sentinel.watching.runs import locals_of
 
@@ -88,7 +88,7 @@ def _caller() -> tuple[str, str]:
     """What the program called on the virtual device: an operation, or a method or function of its own."""
     name = ""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not places.is_program(frame.f_code):
+    while frame is not None and not is_program(frame.f_code):
         code = frame.f_code
         if code.co_filename.startswith(_VIRTUAL) and not code.co_name.startswith("<"):
             if code.co_name == "run" and "function" in code.co_varnames:
@@ -116,7 +116,7 @@ def traced(error: BaseException) -> tuple[Stack, bool]:
     while entry is not None:
         code = entry.tb_frame.f_code
         formatting = formatting or code.co_filename.endswith("_tensor_str.py")
-        if places.is_program(code):
+        if is_program(code):
             found.append(Place(code.co_filename, entry.tb_lineno, getattr(code, "co_qualname", code.co_name)))
         entry = entry.tb_next
     return tuple(reversed(found)), formatting
@@ -140,10 +140,3 @@ def lost(stream: int) -> bool:
 def driver() -> Any:
     """The driver's library, which is there where torch has a device."""
     return ctypes.CDLL("libcuda.so.1")
-
-
-def compiled_code_would_notice() -> bool:
-    """Whether a dispatch mode would have torch.compile run its functions uncompiled."""
-    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    dynamo: Any = sys.modules.get("torch._dynamo.utils")
-    return version < (2, 13) and dynamo is not None and bool(dynamo.counters["frames"])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FrameType
 from typing import Any
 
-from graphlint.sentinel.watching import places
+from graphlint.sentinel.origins import is_program
 
 MISSING = object()
 _OPTIMIZED, _STARRED, _DOUBLE_STARRED = 0x01, 0x04, 0x08
@@ -55,7 +55,7 @@ def _stack() -> _Frames:
     found: _Frames = []
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if places.is_program(frame.f_code):
+        if is_program(frame.f_code):
             values = functools.lru_cache(None)(functools.partial(locals_of, frame))
             found.append((frame.f_code, _known_run(frame), values))
         frame = frame.f_back

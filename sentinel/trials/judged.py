@@ -12,8 +12,8 @@ from graphlint.sentinel.findings import Confidence, Finding
 from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.hoststate.undoing import Undo
 from graphlint.sentinel.hoststate.walk import Walk
-from graphlint.sentinel.shadow.settings import RandomNumbers
-from graphlint.sentinel.shadow.writes import Saved, logged_writes, whole
+from graphlint.sentinel.trials.settings import RandomNumbers
+from graphlint.sentinel.trials.writes import Saved, logged_writes, whole
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.wrapping import judges

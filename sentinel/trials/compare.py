@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from graphlint.sentinel.shadow.writes import unwatched
+from graphlint.sentinel.trials.writes import unwatched
 
+_DEEPEST = 4  # levels of containers that a result is looked for in
 _NOISE = 8  # times what two eager runs differ by
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 2e-2, torch.float16: 4e-3}
 
@@ -91,3 +94,18 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.is_complex():
         return torch.view_as_real(tensor).double()
     return tensor.double()
+
+
+def tensors_in(path: str, value: Any, depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a value consists of, each with how the program would write it."""
+    if isinstance(value, torch.Tensor):
+        yield path, value
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for at, item in enumerate(value):
+            yield from tensors_in(f"{path}[{at}]", item, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for key, item in value.items():
+            yield from tensors_in(f"{path}[{key!r}]", item, depth + 1)
+    elif depth < _DEEPEST and hasattr(value, "__dict__") and not isinstance(value, (type, torch.nn.Module)):
+        for name, item in vars(value).items():
+            yield from tensors_in(f"{path}.{name}", item, depth + 1)
