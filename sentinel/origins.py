@@ -34,15 +34,18 @@ _BETWEEN = {contextlib.__file__, runpy.__file__, threading.__file__}
 RUNNERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("_pytest", "pluggy", "multiprocessing"))
 
 
-@cache
 def is_program(code: CodeType) -> bool:
     """Whether lines of this code are the program's."""
-    name = code.co_filename
+    return _has_own_lines(code.co_filename)  # code of two files may be equal
+
+
+@cache
+def _has_own_lines(file: str) -> bool:
     return not (
-        name.startswith((*_BELOW, _TORCH, "<frozen"))
-        or name in _BETWEEN
-        or any(runner in name for runner in RUNNERS)
-        or _is_pythons(name)
+        file.startswith((*_BELOW, _TORCH, "<frozen"))
+        or file in _BETWEEN
+        or any(runner in file for runner in RUNNERS)
+        or _is_pythons(file)
     )
 
 
