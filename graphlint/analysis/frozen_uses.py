@@ -185,9 +185,12 @@ def _advanced_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
 
 
 def _is_measured(then: Value, now: Value) -> bool:
-    """Whether a number is taken from each call anew, unlike a flag that the program sets and clears."""
-    number = isinstance(then, Const) and type(then.value) in (int, float)
-    return number and isinstance(now, Host) and now.change is Change.CHANGING and now.kind != "bool"
+    """Whether a number, or a choice, is taken from each call anew, unlike a flag that is set and cleared."""
+    if not isinstance(then, Const) or isinstance(then.value, bool):
+        return False
+    among = alternatives(now) if isinstance(then.value, str) else (now,)
+    brought = [p for p in among if isinstance(p, Host) and p.change is Change.CHANGING and p.kind != "bool"]
+    return bool(brought) and isinstance(then.value, (int, float, str))
 
 
 def _is_running(m: Machine, place: Place) -> bool:

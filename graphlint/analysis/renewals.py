@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import roots
+from graphlint.analysis import conditions, roots
 from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Obj
@@ -27,6 +27,7 @@ def note_tests(m: Machine, capture: Capture) -> None:
     capture.facts["functions"] = frozenset((f.module.path, f.qualname) for f in m.frames)
     open_tests = [c for frame in m.frames for c in frame.conditions if not c.decided]
     capture.facts["tests"] = frozenset().union(*map(_fields_tested, open_tests))
+    capture.facts["under"] = conditions.undecided(m)
 
 
 def _fields_tested(condition: Condition) -> frozenset[str]:
@@ -66,10 +67,18 @@ def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
     """The writes to a cell after a capture ended, outside any capture, that did not come with its renewal."""
     writes = [w for w in m.writes.get(cell, ()) if w.clock >= record.clock and not w.capturing]
     writes = [w for w in writes if not any(condition in m.resets for condition in w.under)]
+    again = [other for other in m.finished if other.place.key == record.place.key]
+    writes = [w for w in writes if not any(_answers(other, w) for other in again)]
     renewed = record.renewed
     if renewed is None:
         return writes
     return [w for w in writes if w.clock >= renewed.clock or not _comes_with(m, renewed, w)]
+
+
+def _answers(again: Capture, write: Write) -> bool:
+    """Whether a capture of the same region follows a write under the very test that the write is under."""
+    under = again.facts.get("under", ())
+    return bool(write.under) and again.clock > write.clock and all(c in under for c in write.under)
 
 
 def _comes_with(m: Machine, renewed: Capture, write: Write) -> bool:

@@ -150,7 +150,7 @@ def _captures_itself(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> bo
 def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> None:
     """A method that only runs what is captured, and keeps and returns nothing, is a warm-up: it is first."""
     capturing = [name for name in methods if _text(methods, name).captures]
-    captured = {c for name in capturing for r in reach(methods, name) for c in _own_calls(methods[r][1])}
+    captured = {called for name in capturing for called in _captured_calls(methods, name)}
     for name in [n for n in roles.step if n not in roles.replay]:
         nodes = [methods[r][1] for r in reach(methods, name)]
         runs = any(_own_calls(node) & captured for node in nodes)
@@ -159,11 +159,40 @@ def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> No
             roles.prepare.append(name)
 
 
+def _captured_calls(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> set[str]:
+    """The methods that a capturing method has captured: what it calls before and after is no part of it."""
+    direct = _calls_in_regions(methods[name][1])
+    inner = {r for called in direct & methods.keys() for r in reach(methods, called)}
+    return direct.union(*(_own_calls(methods[r][1]) for r in inner))
+
+
+@per_node
+def _calls_in_regions(node: Def) -> frozenset[str]:
+    """What a method calls on its first parameter in its capturing blocks; anywhere, where it has none."""
+    blocks = [part for part in walk(node) if isinstance(part, ast.With) and _is_capturing(part)]
+    if not blocks:
+        return _own_calls(node)
+    return _called_on(_first(node), (statement for block in blocks for statement in block.body))
+
+
+def _is_capturing(block: ast.With) -> bool:
+    called = [item.context_expr.func for item in block.items if isinstance(item.context_expr, ast.Call)]
+    names = {f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "") for f in called}
+    return bool(names & operations.listed("capturing"))
+
+
 @per_node
 def _own_calls(node: Def) -> frozenset[str]:
     """The names that a method calls on its first parameter."""
-    first = node.args.args[0].arg if node.args.args else ""
-    called = (part.func for part in walk(node) if isinstance(part, ast.Call))
+    return _called_on(_first(node), [node])
+
+
+def _first(node: Def) -> str:
+    return node.args.args[0].arg if node.args.args else ""
+
+
+def _called_on(first: str, trees: Iterable[ast.AST]) -> frozenset[str]:
+    called = (part.func for tree in trees for part in walk(tree) if isinstance(part, ast.Call))
     return frozenset(
         f.attr
         for f in called
