@@ -6,9 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    arrays,
     attributes,
     conditions,
     effects,
+    extents,
     functions,
     graph_keys,
     host_work,
@@ -78,6 +80,8 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
         return launcher_of(owner, index)
     if isinstance(owner, Unknown) and owner.typed == "numpy" and cells_of(index):
         return Host("any", max(owner.change, change_of(index)), None, cells_of(index))
+    if isinstance(owner, Unknown):
+        return arrays.item(m, owner, owner.change)
     return Unknown("item", change_of(owner))
 
 
@@ -267,6 +271,7 @@ def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: 
         return made
     part = owner.alias(ndim=ndim)
     part.part = index
+    part.shape = extents.of_first_rows(owner, index)
     return part
 
 
@@ -344,6 +349,8 @@ def put_item(m: Machine, owner: Value, index: Value, value: Value, node: ast.AST
         elif isinstance(part, Obj):
             _put_object(m, part, index, value, node, frame)
         else:
+            if isinstance(part, Unknown):
+                arrays.wrote(m, part, value, node, frame)
             lifetimes.note_escape(m, (value,))
             refills.note_lost(m, frame.place(node))
 

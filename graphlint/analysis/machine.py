@@ -30,7 +30,7 @@ from graphlint.analysis.frames import Condition, Frame, Loop, Place
 from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
 from graphlint.analysis.heap import Heap
 from graphlint.analysis.late_changes import Late
-from graphlint.analysis.parallel import ThreadRun, note_cuda_call
+from graphlint.analysis.parallel import ThreadRun, note_cuda_call, note_work
 from graphlint.analysis.parts import cells_of, tensors_in, with_cell
 from graphlint.analysis.timeline import Timeline
 from graphlint.analysis.values import (
@@ -219,6 +219,7 @@ class Machine:
         made = Storage(device, place, graph)
         if device in ("cuda", "pinned"):
             note_cuda_call(self)
+            note_work(self, place)
         made.stream = self.streams[-1] if self.streams else None
         return made
 

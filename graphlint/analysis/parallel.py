@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.events import StreamEscaped
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import Const, Fields, Obj, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
 
 LOADER = "torch.utils.data.DataLoader"
@@ -36,6 +38,8 @@ class ThreadRun:
     calls: set[frozenset[int]] = field(default_factory=set)
     waits: list[tuple[Place, frozenset[int]]] = field(default_factory=list)  # for the whole device
     target: Callable[[], object] = lambda: None
+    within: Capture | None = None
+    work: Place | None = None
 
     def overlaps(self, other: ThreadRun) -> bool:
         """Whether both run at the same time on threads of their own."""
@@ -66,7 +70,21 @@ def finish_jobs(m: Machine, owner: Obj) -> None:
     """Whoever started jobs on this thread or pool has waited for all of them."""
     for run in m.threads:
         if run.owner == owner.serial and run.ended is None:
-            run.ended = m.steps
+            finish(m, run)
+
+
+def finish(m: Machine, run: ThreadRun) -> None:
+    """Somebody has waited for a run: captured code that does so takes its work for a part of the graph."""
+    run.ended = m.steps
+    if run.work is not None and run.within is m.capture:
+        m.emit(StreamEscaped(place=run.work, stream=m.default_stream))
+
+
+def note_work(m: Machine, place: Place | None) -> None:
+    """Remember where a thread that captured code has started works on its own current stream."""
+    run = m.running[-1] if m.running else None
+    if run is not None and run.within is not None and (not m.streams or m.streams[-1] is m.default_stream):
+        run.work = run.work or place
 
 
 def run_on(m: Machine, run: ThreadRun) -> None:
@@ -74,6 +92,7 @@ def run_on(m: Machine, run: ThreadRun) -> None:
     kept = m.captures, m.streams, m.contexts, m.foreign
     m.foreign = m.capture or m.foreign
     m.captures, m.streams, m.contexts = [], [], []
+    run.within = kept[0][-1] if kept[0] else None
     m.running.append(run)
     try:
         run.target()

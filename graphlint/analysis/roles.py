@@ -159,7 +159,7 @@ def _move_warmups(roles: Roles, methods: dict[str, tuple[ClassInfo, Def]]) -> No
             roles.prepare.append(name)
 
 
-def _captured_calls(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> set[str]:
+def _captured_calls(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> frozenset[str]:
     """The methods that a capturing method has captured: what it calls before and after is no part of it."""
     direct = _calls_in_regions(methods[name][1])
     inner = {r for called in direct & methods.keys() for r in reach(methods, called)}

@@ -17,6 +17,7 @@ from graphlint.analysis import (
     lazies,
     library,
     lifetimes,
+    parallel,
     refills,
     synthesis,
     tensor_ops,
@@ -193,6 +194,7 @@ def wrote_tensor(
             effects.note_advanced(m, owner, place)
         host_work.note(m, [*tensors_in(value), *([owner] if accumulates else [])], [owner], place)
     else:
+        parallel.note_work(m, place) if owner.on_device else None
         timeline.wrote(m, owner, value, place, waits=waits)
         carried.note_refilled(m, owner)
         ignored.note_touched(m, value)

@@ -35,6 +35,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     is_none,
+    join_all,
 )
 from graphlint.rules import operations
 
@@ -359,10 +360,13 @@ def _children_of(call: Call) -> Value:
 
 
 def _state_dict(call: Call) -> Value:
+    """The weights by name: what is known of a module's own parameters is known of what is found there."""
     made = Mapping(call.place)
     with call.m.before_everything():
-        tensor = call.m.tensor(None, call.place)
-    made.fields[Mapping.REST] = (Host("str"), tensor)
+        other = call.m.tensor(None, call.place)
+    found = parameters_of(call.m, call.owner or NONE, call.place)
+    values = [tensor.alias(ndim=tensor.ndim) for tensor in found] or [other]
+    made.fields[Mapping.REST] = (Host("str"), join_all(values))
     return made
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    arrays,
     derived,
     effects,
     frameworks,
@@ -477,7 +478,7 @@ def _other_result(call: Call, operation: operations.Operation, kind: str) -> Val
     if kind == "none":
         return Const(None)
     if kind == "numpy":
-        return Unknown("numpy array", Change.CHANGING, typed="numpy")
+        return arrays.over(call.m, call.owner if isinstance(call.owner, Tensor) else None)
     return Host("any", Change.SHAPE) if kind == "host-meta" else Unknown(operation.name)
 
 

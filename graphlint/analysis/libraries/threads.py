@@ -112,7 +112,7 @@ def _result(call: Call) -> Value:
     handed.waited(call.m)
     run = call.this.fields.get("run")
     if isinstance(run, ThreadRun) and run.ended is None:
-        run.ended = call.m.steps
+        parallel.finish(call.m, run)
     return Unknown("result of another thread")
 
 
