@@ -12,6 +12,7 @@ from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
 HELP = "drop gradients before the capture only; afterwards use `zero_grad(set_to_none=False)` or nothing"
+HELP_EXCHANGED = "make gradients once, before the capture, and set them to zero in place afterwards"
 
 
 class GradientsDropped(Rule):
@@ -27,6 +28,8 @@ class GradientsDropped(Rule):
         self._trained: dict[int, tuple[Capture, set[Storage]]] = {}
         self._stepped: set[int] = set()
         self._drops: list[tuple[Called, set[Storage]]] = []
+        self._given: dict[Storage, Called] = {}  # by parameter: where it was given the gradient that it has
+        self._filled: dict[int, dict[Storage, Storage]] = {}  # by capture: gradients that it found
 
     def on(self, event: Called | CaptureEnded | Replay) -> Iterator[Report]:
         if isinstance(event, Replay):
@@ -43,17 +46,31 @@ class GradientsDropped(Rule):
         if event.what == "backward" and event.data != "torch.autograd.grad":
             _, known = self._trained.setdefault(id(capture), (capture, set()))
             known |= _storages(event)
+            found = self._filled.setdefault(id(capture), {})
+            found.update({owner: _gradient(given) for owner, given in self._given.items() if owner in known})
         elif event.what == "optimizer-step":
             self._stepped.add(id(capture))
+
+        elif event.what == "zero-grad" and event.data is True:
+            self._forget(_storages(event))
 
     def _note_eager(self, event: Called) -> None:
         if event.what == "zero-grad" and event.data is True:
             self._drops.append((event, _storages(event)))
+            self._forget(_storages(event))
         elif event.what == "set-grad" and isinstance(event.arguments[0], Tensor):
             self._drops.clear()  # the program puts gradients back by hand
+            if isinstance(event.target, Tensor):
+                self._given[event.target.storage] = event
         elif event.what == "set-grad" and _sets_none(event):
             owner = {event.target.storage} if isinstance(event.target, Tensor) else set()
             self._drops.append((event, owner))
+            self._forget(owner)
+
+    def _forget(self, owners: set[Storage]) -> None:
+        """Parameters, or those of something unknown, have no gradient any more."""
+        for owner in owners or set(self._given):
+            self._given.pop(owner, None)
 
     def _judge(self, event: Replay) -> Iterator[Report]:
         recorded = event.recorded
@@ -69,10 +86,28 @@ class GradientsDropped(Rule):
             weaker = max(confidence, sure.confidence, key=list(Confidence).index)
             chain = (recorded.place.hop, drop.place.hop, event.place.hop)
             yield Report(drop.place, message, weaker, sure.level, chain=chain, help=HELP)
+        yield from self._exchanged(event)
+
+    def _exchanged(self, event: Replay) -> Iterator[Report]:
+        """Parameters that had a gradient when the graph was captured, and have another that is younger."""
+        for owner, found in self._filled[id(event.recorded)].items():
+            given = self._given.get(owner)
+            made = _gradient(given) if given is not None else found
+            if given is not None and made is not found and made.serial > event.recorded.facts["born"]:
+                message = "this puts a new gradient in place of the one that the graph fills"
+                chain = (event.recorded.place.hop, given.place.hop, event.place.hop)
+                yield Report(given.place, message, Confidence.LIKELY, chain=chain, help=HELP_EXCHANGED)
 
 
 def _storages(event: Called) -> set[Storage]:
     return {value.storage for value in event.arguments if isinstance(value, Tensor)}
+
+
+def _gradient(given: Called) -> Storage:
+    """The memory of the gradient that a parameter is given."""
+    gradient = given.arguments[0]
+    assert isinstance(gradient, Tensor)
+    return gradient.storage
 
 
 def _sets_none(event: Called) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     attributes,
+    bounds,
     calls,
     conditions,
     correlations,
@@ -302,6 +303,9 @@ def compare(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value,
 
 def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:
     cells = cells_of(left) | cells_of(right)
+    bounded = bounds.answer(op, left, right)
+    if bounded is not None:
+        return Const(bounded, cells)
     if isinstance(op, (ast.Eq, ast.NotEq)):
         answer = conditions.equal(left, right)
         if answer is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    bounds,
     classes,
     conditions,
     effects,
@@ -156,7 +157,7 @@ def _iterations(m: Machine, iterable: Value, *, each: bool = False) -> list[Valu
     if known and (len(known) <= UNROLLED or _are_modules(iterable)):
         chosen = list(known)
     elif known:
-        chosen = _representatives(known)
+        chosen = _representatives(m, iterable, known)
     else:
         chosen = []
     if rest is not None:
@@ -191,8 +192,14 @@ def _one_by_one(rest: Value) -> list[Value]:
     return [rest]
 
 
-def _representatives(known: tuple[Value, ...]) -> list[Value]:
-    return [known[0], known[1], known[-1]]
+def _representatives(m: Machine, iterable: Value, known: tuple[Value, ...]) -> list[Value]:
+    """The first elements and the last; in eager code a number between them may be any that is asked for."""
+    second, last = known[1], known[-1]
+    middle: list[Value] = []
+    if not m.captures and isinstance(iterable, Sequence_) and iterable.kind == "range":
+        if isinstance(second, Const) and isinstance(last, Const) and second.value + 1 < last.value:
+            middle = [bounds.between(second.value + 1, last.value - 1)]
+    return [known[0], second, *middle, last]
 
 
 def _distinct(values: list[Value]) -> list[Value]:

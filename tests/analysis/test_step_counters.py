@@ -118,3 +118,53 @@ def test_an_output_that_is_one_of_several_is_kept_like_any_other() -> None:
         """,
         select=("CG201",),
     )
+
+
+@pytest.mark.parametrize(
+    ("test", "mark"),
+    [
+        ("(epoch + 1) % 5 == 0", "expect"),
+        ("epoch > 20", "expect"),
+        ("epoch < 0", "ok"),
+        ("epoch == 39", "ok"),
+        ("epoch + 1 == 40", "ok"),
+        ("40 - 1 <= epoch", "ok"),
+        ("epoch + 1 > 39", "ok"),
+    ],
+)
+def test_rounds_between_the_first_and_the_last_of_a_long_count(test: str, mark: str) -> None:
+    """What is done in the last round only comes after the last replay."""
+    check_marks(
+        f"""
+        import torch
+
+        class Loss:
+            def __init__(self):
+                self.steps = 1
+
+        def longer(loss, epoch: int):
+            if {test}:
+                loss.steps += 1
+
+        def main(batches: list):
+            loss = Loss()
+            x = torch.zeros(4, device="cuda")
+
+            def body():
+                y = x
+                for _ in range(loss.steps):  # {mark}: CG402
+                    y = y * 2
+                return y
+
+            body()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = body()
+            for epoch in range(40):
+                for batch in batches:
+                    x.copy_(batch)
+                    graph.replay()
+                longer(loss, epoch)
+        """,
+        select=("CG402",),
+    )

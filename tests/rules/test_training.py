@@ -430,3 +430,79 @@ def build(net, opt):
 """
     check_marks(program.format(inside="scaler.step(opt)  # expect: CG808"))
     check_marks(program.format(inside="pass"))
+
+
+@pytest.mark.parametrize(
+    ("between", "mark"),
+    [
+        ("p.grad = torch.zeros_like(p)", "expect"),
+        ("p.grad = flat.new_zeros(p.shape)", "expect"),
+        ("p.grad = held[0]", "ok"),
+        ("p.grad.zero_()", "ok"),
+    ],
+)
+def test_gradients_that_are_exchanged_for_new_ones(between: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+        from torch import nn
+
+
+        def main(batches: list):
+            net = nn.Linear(4, 4).cuda()
+            flat = torch.zeros(20, device="cuda")
+            p = net.weight
+            p.grad = flat[:16].view_as(p)
+            held = [p.grad]
+            opt = torch.optim.SGD([p], lr=0.1)
+            x = torch.zeros(4, 4, device="cuda")
+            net(x).sum().backward()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                net(x).sum().backward()
+            for batch in batches:
+                {between}  # {mark}: CG802
+                x.copy_(batch)
+                graph.replay()
+                opt.step()
+        """,
+        select=("CG802",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("write", "mark"),
+    [
+        ("group['lr'] = torch.tensor(rate, device='cuda')", "expect"),
+        ("group['lr'].fill_(rate)", "ok"),
+        ("group['lr'].copy_(torch.tensor(rate))", "ok"),
+    ],
+)
+def test_the_tensor_of_a_rate_is_exchanged(write: str, mark: str) -> None:
+    check_marks(
+        f"""
+        import torch
+        from torch import nn
+
+
+        def main(rates: list):
+            net = nn.Linear(4, 4).cuda()
+            opt = torch.optim.Adam(net.parameters(), lr=torch.tensor(0.1, device="cuda"), capturable=True)
+            x = torch.zeros(4, 4, device="cuda")
+
+            def step():
+                opt.zero_grad(set_to_none=True)
+                net(x).sum().backward()
+                opt.step()
+
+            step()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                step()
+            for rate in rates:
+                for group in opt.param_groups:
+                    {write}  # {mark}: CG101
+                graph.replay()
+        """,
+        select=("CG101",),
+    )

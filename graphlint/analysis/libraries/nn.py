@@ -371,8 +371,10 @@ def _state_dict(call: Call) -> Value:
 
 
 def _apply(call: Call) -> Value:
+    """`module.apply(function)`: with each module within it, the inner ones first, and then with itself."""
     if call.args and isinstance(call.owner, Obj):
-        calls.call(call.m, call.args[0], Arguments([call.owner]), call.node, call.frame)
+        for module in reversed(module_containers.all_modules_in(call.owner)):
+            calls.call(call.m, call.args[0], Arguments([module]), call.node, call.frame)
     return call.owner or NONE
 
 

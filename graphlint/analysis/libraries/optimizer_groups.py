@@ -88,6 +88,7 @@ def use(call: Call, group: Mapping) -> None:
             or isinstance(value, Unknown)
         ):
             continue
+        call.m.note_read(group.fields, key, value, call.place, group, str(name.value))
         read = call.m.tainted(group.fields, key, value, call.place, call.this, str(name.value))
         if not tensor_ops.any_tensor(read):
             how = "learning-rate" if name.value == "lr" else "optimizer-option"

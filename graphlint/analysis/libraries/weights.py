@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import carried, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
-from graphlint.analysis.libraries import nn
+from graphlint.analysis.libraries import module_containers, nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import NONE, External, Obj, Tensor, Unknown, Value, alternatives
@@ -35,9 +35,23 @@ def _cast(call: Call) -> Value:
     leaves = _device(call) == "cpu" or call.name.endswith(".to_empty")
     dtype = _dtype(call)
     replace(m, [t for t in held if leaves or (dtype and dtype != _held_dtype(m, t))], call.place)
+    _reformat(call, owner)
     if dtype:
         m.memo.update({("dtype", tensor.storage.serial): dtype for tensor in held})
     return owner
+
+
+def _reformat(call: Call, owner: Obj) -> None:
+    """`.to(memory_format=...)`: the weights of convolutions are laid out anew, unless they already are."""
+    m, wanted = call.m, call.arguments.kwargs.get("memory_format")
+    if not isinstance(wanted, External):
+        return
+    for module in module_containers.all_modules_in(owner):
+        key = ("memory format", module.serial)
+        is_conv = isinstance(module.cls, str) and module.cls.rpartition(".")[2].startswith("Conv")
+        if is_conv and m.memo.get(key) != wanted.name:
+            m.memo[key] = wanted.name
+            replace(m, [t for t in nn.parameters_of(m, module, call.place) if t.ndim != 1], call.place)
 
 
 def _held_dtype(m: Machine, tensor: Tensor) -> str:
