@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphlint.sentinel.core.abandoned import AbandonedOutputs
 from graphlint.sentinel.core.captures import CallsInCapture, WorkInCapture
 from graphlint.sentinel.core.copies import MismatchedCopies
+from graphlint.sentinel.core.gradients import AccumulatingGradients
 from graphlint.sentinel.core.growth import CaptureOrder
 from graphlint.sentinel.core.hosts import HostTransfers
 from graphlint.sentinel.core.inputs import InputsInPlace
@@ -17,6 +18,7 @@ from graphlint.sentinel.core.rewritten import RewrittenInputs
 CHECKS: tuple[type[Check], ...] = (
     InputsInPlace,
     RewrittenInputs,
+    AccumulatingGradients,
     ConcurrentReplays,
     UnorderedInputs,
     UnorderedOutputs,

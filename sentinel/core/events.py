@@ -45,6 +45,7 @@ class Input:
     host: bool = False
     pooled: bool = False
     written: bool = False
+    cleared: bool = False  # the graph overwrites it before it reads any of it
     cast: bool = False  # autocast's cache holds it: a weight that was cast before the capture
 
     @property

@@ -16,6 +16,8 @@ _OVERWRITES = {
     "bernoulli_",
     "exponential_",
     "geometric_",
+    "_foreach_zero_",
+    "_foreach_copy_",
 }
 _WAITS = {
     "_local_scalar_dense",

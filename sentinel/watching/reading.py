@@ -161,6 +161,7 @@ class _Reader:
                 sure=any(access.sure for access in accesses),
                 host=first.host,
                 pooled=bool(self._recording.pool_of(memory.base)),
+                cleared=not accesses[0].reads,
                 written=any(access.writes is True for access in accesses),
                 cast=memory.base in self._casts and not named.slots,
             )

@@ -13,6 +13,7 @@ from graphlint.sentinel.virtual import recording, tape, transfers
 from graphlint.sentinel.virtual.tensors import device_memory, extent, pinned_memory
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access
+from graphlint.sentinel.watching.operators import operator
 
 
 class Steps:
@@ -59,9 +60,13 @@ class Steps:
 def accesses(step: tape.Step, stack: Stack) -> list[Access]:
     """What one step touches."""
     if isinstance(step, tape.Operation):
-        written = _written(step.function, step.args, step.kwargs)
+        known = operator(step.function)
+        written = _given(step, known.written) if known is not None else set()
+        unread = _given(step, known.only_written) if known is not None else set()
         touched = tape.flat_tensors([step.args, step.kwargs])
-        found = [_access(tensor, True, id(tensor) in written, stack) for tensor in touched]
+        found = [
+            _access(tensor, id(tensor) not in unread, id(tensor) in written, stack) for tensor in touched
+        ]
         return found + [_access(made, False, True, stack) for made in step.results or () if made is not None]
     if isinstance(step, recording.Draw):
         found = [_access(tensor, True, True, stack) for tensor in tape.flat_tensors([step._args])]
@@ -78,10 +83,8 @@ def _access(tensor: torch.Tensor, reads: bool, writes: bool, stack: Stack) -> Ac
     return Access(address, extent(tensor), reads, writes, stack, host=address in pinned_memory().arena)
 
 
-def _written(function: Any, args: Any, kwargs: Any) -> set[int]:
-    written: set[int] = set()
-    for at, argument in enumerate(function._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = args[at] if at < len(args) else kwargs.get(argument.name)
-            written.update(id(tensor) for tensor in tape.flat_tensors([value]))
-    return written
+def _given(step: tape.Operation, keys: set[Any]) -> set[int]:
+    """The tensors that an operation is given in some places."""
+    values = [value for at, value in enumerate(step.args) if at in keys]
+    values += [value for name, value in step.kwargs.items() if name in keys]
+    return {id(tensor) for tensor in tape.flat_tensors(values)}

@@ -1,0 +1,112 @@
+"""Every measurement of the sentinel on a GPU, in one command.
+
+`python benchmarks/sentinel_on_gpu.py OUT [--virtual] [--seconds N]` runs the tests, what watching changes and
+costs, and the table of scenarios one by one. Each step is a process of its own with a time limit; what it
+prints is in `OUT/<step>.txt` as it comes, and how it ended is a line of `OUT/steps.jsonl`. Steps that a run
+before has ended well are not run again, and none begins after N seconds: call it as often as there is time.
+With `--virtual` everything runs on the virtual device, which shows that the command works.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One process: its name, what it runs, and how many seconds it may take."""
+
+    name: str
+    arguments: tuple[str, ...]
+    limit: int
+
+
+def steps(virtual: bool) -> list[Step]:
+    """All of them, what says most first."""
+    from benchmarks.sentinel_table import RIGHT, SILENT
+
+    device = ("--virtual",) if virtual else ()
+    tests = sorted((ROOT / "tests" / "sentinel").glob("test_watch_*.py"))
+    tests += [ROOT / "tests" / "sentinel" / f"test_{name}.py" for name in ("on_gpu", "shadow", "wrapping")]
+    found = [Step("captures", (_benchmark("gpu"), *device), 300)]
+    found += [
+        Step(f"cost-{mode}", (_benchmark("cost"), *device, mode), 150) for mode in ("watch", "canary", "test")
+    ]
+    found += [Step("cost-wrapped", (_benchmark("wrapped"), *device), 150)]
+    for name in (*SILENT, *RIGHT):
+        where = () if virtual else ("--gpu",)
+        found.append(Step(f"scenario-{name}", (_benchmark("table"), *where, "--only", name), 90))
+    for path in tests:
+        found.append(Step(path.stem, ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)), 180))
+    return found
+
+
+def _benchmark(name: str) -> str:
+    return str(ROOT / "benchmarks" / f"sentinel_{name}.py")
+
+
+def run(step: Step, out: Path) -> dict[str, object]:
+    """Run one step to its end or its limit; how it ended. The whole group of its processes ends with it."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    start = time.monotonic()
+    with (out / f"{step.name}.txt").open("wb") as text:
+        process = subprocess.Popen(
+            [sys.executable, *step.arguments],
+            stdout=text,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=ROOT,
+            start_new_session=True,
+        )
+        try:
+            code, timed_out = process.wait(step.limit), False
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            code, timed_out = process.wait(), True
+    seconds = round(time.monotonic() - start, 1)
+    return {"step": step.name, "code": code, "timed_out": timed_out, "seconds": seconds}
+
+
+def done(out: Path) -> set[str]:
+    """The steps that have ended well."""
+    file = out / "steps.jsonl"
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+    return {row["step"] for row in rows if row["code"] == 0}
+
+
+def run_all(wanted: list[Step], out: Path, seconds: float) -> int:
+    """Run what is left to run while there is time; the number of steps that did not end well."""
+    out.mkdir(parents=True, exist_ok=True)
+    ended, begun, bad = done(out), time.monotonic(), 0
+    for step in wanted:
+        if step.name in ended:
+            continue
+        if time.monotonic() - begun > seconds:
+            print(f"no time left for {step.name} and what follows", flush=True)
+            return bad + 1
+        row = run(step, out)
+        with (out / "steps.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        bad += row["code"] != 0
+        print(row, flush=True)
+    return bad
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else 1e9
+    return int(run_all(steps("--virtual" in arguments), Path(arguments[0]).absolute(), seconds) > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
