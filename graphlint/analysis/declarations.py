@@ -44,9 +44,9 @@ def take(project: Project, config: Config) -> Declared:
     project.when_parsed(mark)
     for profile in config.in_force:
         _of_profile(project, profile, found)
-    for path in project.paths:
+    for path in project.marked_paths():
         if "declared" in project.scan_of(path).marks:
-            module = project.file(path)
+            module = project.file(Path(path))
             if module is not None:
                 _from_comments(module)
     for entry in config.captured:

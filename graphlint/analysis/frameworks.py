@@ -61,8 +61,8 @@ def _holding(project: Project, pattern: Pattern) -> Iterator[str]:
     """The files near the package of a pattern that define what it may mean."""
     words = [word for word in (pattern.decorator, pattern.owner) if word and not set("@*") & set(word)]
     for path in project.near(pattern.package.partition(".")[0], words):
-        if any(map(pattern.names, project.scan_of(path).defines)):
-            yield str(path)
+        if pattern.names_any(project.scan_of(path).defines):
+            yield path
 
 
 def mark(module: ModuleFile, profiles: Iterable[Profile]) -> None:

@@ -41,7 +41,8 @@ class ResultsCache:
         self._old: dict[str, Any] = loaded or _NOTHING
         self._changed = _changed(self._old["digests"], self._digests)
         self._same_files = self._old["digests"].keys() == self._digests.keys()
-        self._rows: dict[str, Result] = {}
+        self._held: dict[str, Any] = {}  # rows that hold, as they were kept
+        self._done: dict[str, Result] = {}
         self._learned = loaded is None or bool(self._changed)
         self._spoilt: tuple[frozenset[int], ...] | None = None
         self._in_force = ""
@@ -68,7 +69,7 @@ class ResultsCache:
         """The results of tasks: those that are kept and hold, and those that `do` gives for the others."""
         known = {task: result for task in tasks if (result := self._get(_key(task))) is not None}
         for task, result in do([task for task in dict.fromkeys(tasks) if task not in known]).items():
-            self._rows[_key(task)] = known[task] = result
+            self._done[_key(task)] = known[task] = result
             self._learned = True
         return {task: known[task] for task in tasks}
 
@@ -79,10 +80,8 @@ class ResultsCache:
         basis, content = row
         if (self._changed or not self._same_files) and not self._holds(basis):
             return None
-        tables = self._old["tables"]
-        parts = zip(_BASIS, basis, tables, strict=True)
-        self._rows[key] = {**content, **{part: [table[n] for n in numbers] for part, numbers, table in parts}}
-        return self._rows[key]
+        self._held[key] = row
+        return content  # type: ignore[no-any-return]
 
     def _holds(self, basis: list[list[int]]) -> bool:
         """Whether nothing that a result rests on is among what does not hold any more."""
@@ -115,8 +114,14 @@ class ResultsCache:
         """Write the cache when the run learned something."""
         if self._file is None or not self._learned:
             return
-        tables = [_Table(), _Table(), _Table()]
-        rows = {key: [_numbered(result, tables), _content(result)] for key, result in self._rows.items()}
+        held = list(self._held.values())
+        tables = [_Table(table, [row[0][n] for row in held]) for n, table in enumerate(self._old["tables"])]
+        rows = {
+            key: [[table.moved(part) for table, part in zip(tables, basis, strict=True)], content]
+            for key, (basis, content) in self._held.items()
+        }
+        for key, result in self._done.items():
+            rows[key] = [_numbered(result, tables), _content(result)]
         for (kind, name), found in self._project.searches().items():
             tables[_SEARCHES].number([kind, name, list(found)])
         entries = [table.entries for table in tables]
@@ -126,11 +131,20 @@ class ResultsCache:
 
 
 class _Table:
-    """Entries that are kept once: two words that say what was asked, and the answer."""
+    """Entries that are kept once: two words that say what was asked, and the answer.
 
-    def __init__(self) -> None:
-        self.entries: list[Any] = []
-        self._numbers: dict[Any, int] = {}
+    It begins with the entries of an earlier table that are `used` by rows that still hold.
+    """
+
+    def __init__(self, earlier: list[Any], used: Iterable[list[int]]) -> None:
+        kept = sorted(set().union(*used))
+        self.entries = [earlier[number] for number in kept]
+        self._moved = {number: at for at, number in enumerate(kept)}
+        self._numbers = {(entry[0], entry[1]): at for at, entry in enumerate(self.entries)}
+
+    def moved(self, numbers: list[int]) -> list[int]:
+        """The numbers of entries that had these in the earlier table."""
+        return [self._moved[number] for number in numbers]
 
     def number(self, entry: Any) -> int:
         asked = (entry[0], entry[1])

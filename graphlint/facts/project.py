@@ -118,7 +118,7 @@ class Project:
 
     # --- one file ----------------------------------------------------------------------------------
 
-    def scan_of(self, path: Path) -> FileScan:
+    def scan_of(self, path: Path | str) -> FileScan:
         """What the bytes of a file of the project give away; empty for a file that cannot be read."""
         scanned = self._scanned.get(str(path)) or self._scanned.get(self._absolute(path))
         return scanned.scan if scanned else NOTHING
@@ -261,14 +261,14 @@ class Project:
         """The files that call something of this name, be it a method; nothing is parsed."""
         return [Path(path) for path in self._searched("calls", name)]
 
-    def near(self, package: str, words: Iterable[str]) -> list[Path]:
+    def near(self, package: str, words: Iterable[str]) -> list[str]:
         """The files of a package and those that mention it, of these those that hold all the words."""
         speaking, folder = set(self._searched("mentions", package)), f"{os.sep}{package}{os.sep}"
         found = [path for path in self._paths if path in speaking or folder in path]
         for word in words:
             holding = set(self._searched("mentions", word))
             found = [path for path in found if path in holding]
-        return [Path(path) for path in found]
+        return found
 
     def _mention_paths(self, names: Iterable[str]) -> list[str]:
         return self._in_order({path for name in names for path in self._searched("mentions", name)})

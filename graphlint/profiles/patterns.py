@@ -46,6 +46,11 @@ class Pattern:
         """Whether a function, method or field may be meant, by its own name."""
         return name == self.name or self.name.startswith("@") or _matches(name, self.name)
 
+    def names_any(self, names: frozenset[str]) -> bool:
+        """Whether one of many names may be meant."""
+        is_plain = not self.name.startswith("@") and "*" not in self.name
+        return self.name in names if is_plain else any(map(self.names, names))
+
     def owns(self, name: str) -> bool:
         """Whether a class of this name is one of those meant."""
         return bool(self.owner) and _matches(name, self.owner)
