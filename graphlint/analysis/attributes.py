@@ -46,7 +46,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -336,7 +336,7 @@ def _through_instance(m: Machine, owner: Obj, value: Value, place: Place) -> Val
     return value
 
 
-@per_node
+@summary
 def _is_kept(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a property computes its value once."""
     return any("cached_property" in ast.unparse(decorator) for decorator in node.decorator_list)

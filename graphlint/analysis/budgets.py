@@ -19,7 +19,7 @@ from graphlint.analysis import roots
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import CutShort, Frame
 from graphlint.analysis.values import Obj
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -172,7 +172,7 @@ def _reached(cls: ClassInfo, method: Def) -> Iterator[Def]:
                     yield found
 
 
-@per_node
+@summary
 def _own_names(method: Def) -> frozenset[str]:
     """The names that a method reads from its first parameter."""
     first = method.args.args[0].arg if method.args.args else ""

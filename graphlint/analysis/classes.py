@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Env, Value
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ def _merged(rows: list[list[ClassInfo]]) -> list[ClassInfo]:
     return merged
 
 
+@summary
 def is_declaration(node: Def) -> bool:
     """Whether a method only says what subclasses do: marked abstract, or it raises NotImplementedError."""
     if any(last_name(item).startswith("abstract") for item in node.decorator_list):
@@ -261,7 +262,7 @@ def enum_member(info: ClassInfo, name: str) -> Const:
     return Const(value)
 
 
-@per_node
+@summary
 def _changes_fields(node: ast.AST) -> bool:
     """Whether a method sets or deletes an attribute, of its object or of another."""
     return any(

@@ -35,7 +35,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import per_node, summary
 from graphlint.finding import Confidence, Level
 
 if TYPE_CHECKING:
@@ -381,12 +381,12 @@ def _path_text(node: ast.expr) -> str:
     return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
 
 
-@per_node
+@summary
 def _reads_training(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "training"
 
 
-@per_node
+@summary
 def _chooses_mode(node: ast.AST) -> bool:
     """Whether a test is of a mode of the program, by its text; a place that is no expression counts."""
     text = ast.unparse(node) if isinstance(node, ast.expr) else ""

@@ -18,14 +18,14 @@ from graphlint.analysis.values import (
     join_all,
 )
 from graphlint.facts.looking import SCOPES
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import children
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
-@per_node
+@summary
 def is_generator(node: ast.AST) -> bool:
     """Whether a function's own body yields."""
     return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(node))

@@ -29,7 +29,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
 )
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _holds_weakly(part: Any) -> bool:
     return (isinstance(part, Mapping) and part.weak) or (isinstance(part, Obj) and part.cls == "weakref")
 
 
-@per_node
+@summary
 def _names_in(node: ast.AST) -> frozenset[str]:
     return frozenset(part.id for part in walk(node) if isinstance(part, ast.Name))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphlint.analysis import generators
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.values import Function
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import per_node, summary
 from graphlint.rules import operations
 
 # What keeps an integer an integer on its way into a bound.
@@ -28,7 +28,7 @@ def _sized_fields(info: ClassInfo) -> frozenset[str]:
     return frozenset(name[1:] for node in nodes for name in sized_names(node) if name.startswith("."))
 
 
-@per_node
+@summary
 def sized_names(node: ast.AST) -> frozenset[str]:
     """The names, and with a dot before them the fields of `self`, that a function uses as integers."""
     return frozenset(name for part in generators.own_nodes(node) for name in _sizes_in(part))

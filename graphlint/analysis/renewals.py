@@ -15,7 +15,7 @@ from graphlint.analysis import conditions, roots
 from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Obj
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _fields_tested(condition: Condition) -> frozenset[str]:
     return frozenset(found)
 
 
-@per_node
+@summary
 def _attributes(node: ast.AST) -> frozenset[str]:
     return frozenset(part.attr for part in walk(node) if isinstance(part, ast.Attribute))
 
@@ -109,7 +109,7 @@ def _reached(place: Place) -> list[ast.AST]:
     return [methods[reached] for reached in roots.names_reached(methods, name)]
 
 
-@per_node
+@summary
 def _changed_fields(node: ast.AST) -> frozenset[str]:
     """The names of attributes that a function sets, or calls a method of: `self.graphs.clear()`."""
     stored = {p.attr for p in walk(node) if isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store)}

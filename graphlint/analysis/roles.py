@@ -11,7 +11,7 @@ from graphlint.analysis import generators, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.roots import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 
@@ -90,7 +90,7 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
     return roles
 
 
-@per_node
+@summary
 def _mentions(node: Def) -> frozenset[str]:
     """The names that a method mentions, but for those of parts: `self.opt.step` is no mention of `step`."""
     return frozenset(
@@ -125,7 +125,7 @@ def _optional_fields(methods: dict[str, tuple[ClassInfo, Def]]) -> set[str]:
     return set().union(*(_tested_fields(node) for _, node in methods.values()))
 
 
-@per_node
+@summary
 def _tested_fields(node: Def) -> frozenset[str]:
     tests = (
         part.test
@@ -166,7 +166,7 @@ def _captured_calls(methods: dict[str, tuple[ClassInfo, Def]], name: str) -> fro
     return direct.union(*(_own_calls(methods[r][1]) for r in inner))
 
 
-@per_node
+@summary
 def _calls_in_regions(node: Def) -> frozenset[str]:
     """What a method calls on its first parameter in its capturing blocks; anywhere, where it has none."""
     blocks = [part for part in walk(node) if isinstance(part, ast.With) and _is_capturing(part)]
@@ -181,7 +181,7 @@ def _is_capturing(block: ast.With) -> bool:
     return bool(names & operations.listed("capturing"))
 
 
-@per_node
+@summary
 def _own_calls(node: Def) -> frozenset[str]:
     """The names that a method calls on its first parameter."""
     return _called_on(_first(node), [node])
@@ -200,7 +200,7 @@ def _called_on(first: str, trees: Iterable[ast.AST]) -> frozenset[str]:
     )
 
 
-@per_node
+@summary
 def _gives(node: Def) -> bool:
     """Whether a method returns or yields a value."""
     return any(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.classes import Def, last_name
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 
@@ -46,7 +46,7 @@ class Text:
         return self.captures or self.replays or self.compiles
 
 
-@per_node
+@summary
 def text_of(node: ast.AST) -> Text:
     """Read a function's own text, nested functions included, once."""
     text = Text()
@@ -262,7 +262,7 @@ def _names_of(node: ast.AST) -> Set[str]:
     return text_of(node).names
 
 
-@per_node
+@summary
 def _calling(tree: ast.AST) -> frozenset[str]:
     """The names that a definition calls, gives to calls or derives from.
 
@@ -353,7 +353,7 @@ class _Callers:
                     self.pending.append((file, caller, depth + 1, used_by))
 
 
-@per_node
+@summary
 def _openers(tree: ast.AST) -> frozenset[str]:
     """The methods of a class that return a capture context for others to enter."""
     body = tree.body if isinstance(tree, ast.ClassDef) else []
@@ -369,7 +369,7 @@ def _openers(tree: ast.AST) -> frozenset[str]:
     )
 
 
-@per_node
+@summary
 def _called_methods(tree: ast.AST) -> frozenset[str]:
     """The names that a definition calls as methods."""
     calls = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))

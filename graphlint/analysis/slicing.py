@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 
 from graphlint.analysis.classes import ClassInfo, Def
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 
 Writes = Callable[[str], frozenset[str]]
 """The fields that calling a method of the object, by its name, may write."""
@@ -60,7 +60,7 @@ def own_effects(method: Def) -> Effects:
     return _effects_of_body(method)
 
 
-@per_node
+@summary
 def _effects_of_body(method: Def) -> Effects:
     found = Effects()
     for statement in method.body:

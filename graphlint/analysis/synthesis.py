@@ -10,7 +10,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Change, Const, Host, Obj, Unknown
-from graphlint.facts.pernode import per_node
+from graphlint.facts.pernode import summary
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _writers(cls: ClassInfo, name: str) -> list[tuple[ClassInfo, Def]]:
     return sorted(found, key=lambda pair: not pair[1].name.lstrip("_").startswith(EARLY))[:3]
 
 
-@per_node
+@summary
 def written_fields(node: Def) -> frozenset[str]:
     """The names that a method assigns on its first parameter."""
     first = node.args.args[0].arg if node.args.args else ""

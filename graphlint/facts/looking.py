@@ -82,13 +82,14 @@ def note_all(tree: ast.Module, path: str, looks: Looks) -> list[tuple[str, Defin
         prefix, part, node = pending.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.append((prefix + node.name, node))
+            node.__dict__["_whole"] = path, prefix + node.name
             prefix, is_class = f"{prefix}{node.name}.", isinstance(node, ast.ClassDef)
             part = part or ("" if is_class else RUN + prefix[:-1])
         below = statements_below(node)
         if part and type(node) in _KINDS:
             _make_noting(node, (path, part), looks)
         elif below and not part:
-            node.__dict__["_looks"] = looks
+            node.__dict__["_looks"] = looks  # functions may lie below
         pending.extend((prefix, part, child) for child in reversed(below))
     return found
 

@@ -9,6 +9,7 @@ The parts, by name:
     defined Q     the definitions of that qualified name, bodies of functions left out
     run Q         the body of a function, and everything inside it
     exports       which names a star import takes
+    summary F Q   what the function F says of the definitions Q (`facts/pernode.py`)
     answer F X    what a question about the file says (`facts/questions.py`)
 
 Comments and blank lines between statements belong to no part, and neither do line numbers. A digest that is
@@ -19,12 +20,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.facts import questions
 from graphlint.facts.looking import RUN, body_of, statements_below
 from graphlint.facts.modules import BOUND, DEFINED, EXPORTS, READABLE, SHAPE, TEXT
+from graphlint.facts.pernode import SUMMARY
 
 if TYPE_CHECKING:
     from graphlint.facts.bindings import Binding
@@ -65,7 +68,16 @@ class Outline:
         if part.startswith(questions.ANSWER):
             answer = questions.answer(module, part.removeprefix(questions.ANSWER))
             return _digest(answer, self.digest(SHAPE, placed=True) if placed else "")
+        if part.startswith(SUMMARY):
+            return _digest(*self._summaries(part.removeprefix(SUMMARY)))
         return self._of_pieces(self._pieces(part), placed)
+
+    def _summaries(self, asked: str) -> Iterator[object]:
+        """What a function says of the definitions of one name."""
+        name, _, qualname = asked.partition(" ")
+        home, _, function = name.partition(":")
+        read = getattr(importlib.import_module(home), function)
+        return map(read, self._module.definitions(qualname))
 
     def _pieces(self, part: str) -> Iterator[_Piece]:
         if part == SHAPE:
@@ -112,7 +124,18 @@ class Outline:
 
 
 def _digest(*what: object) -> str:
-    return hashlib.blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    text = repr(_in_order(what))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _in_order(what: object) -> object:
+    """What `repr` says in the same way in every process: sets sorted, objects by their fields."""
+    if isinstance(what, (set, frozenset)):
+        return sorted(map(repr, what))
+    if isinstance(what, (tuple, list)):
+        return [_in_order(each) for each in what]
+    names = getattr(what, "__slots__", ())
+    return [(name, _in_order(getattr(what, name))) for name in names] if names else what
 
 
 def _of_statement(node: ast.AST, depth: int) -> Iterator[_Piece]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from graphlint.facts.looking import Looks
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _Fact = TypeVar("_Fact")
@@ -35,3 +37,39 @@ def per_node(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
         return fact
 
     return remembered
+
+
+SUMMARY = "summary "
+"""What the part of a summary is called: this, the function that makes it, and the definition's name."""
+
+
+def summary(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
+    """`per_node` for results without nodes in them: sets of names, marks, texts.
+
+    Of a definition it is remembered that its summary was looked at, not its body: who asks for nothing else
+    need not know of a change that leaves the summary as it is.
+    """
+    usual = per_node(read)
+    slot = f"{read.__module__}.{read.__qualname__} summary"
+    name = f"{SUMMARY}{read.__module__}:{read.__qualname__} "
+
+    @functools.wraps(read)
+    def summarised(node: _Node) -> _Fact:
+        known = node.__dict__
+        if "_whole" not in known:
+            return usual(node)
+        if slot not in known:
+            known[slot] = _apart(usual, node, name)
+        fact, part = known[slot]
+        known["_looks"].parts.add(part)
+        return fact  # type: ignore[no-any-return]
+
+    return summarised
+
+
+def _apart(read: Callable[[_Node], _Fact], node: _Node, name: str) -> tuple[_Fact, tuple[str, str]]:
+    held: dict[str, Any] = node.__dict__
+    looks: Looks = held["_looks"]
+    path, qualname = held["_whole"]
+    with looks.aside():
+        return read(node), (path, name + qualname)
