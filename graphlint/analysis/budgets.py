@@ -65,7 +65,7 @@ class Budget:
         if m.captures or m.foreign is not None:
             self.since = self.captured = m.steps
             return
-        frame = _constructor(m, self) or _spender(m, self)
+        frame = _root_constructor(m, self) or _constructor(m, self) or _spender(m, self)
         if frame is not None:
             self.since = m.steps
             outer = takewhile(lambda each: each is not frame, m.frames)
@@ -104,6 +104,19 @@ def take_back(m: Machine, frame: Frame) -> None:
     exits, contexts, streams = frame.opened
     del m.open_exits[exits:], m.contexts[contexts:], m.streams[streams:]
     m.updating = m.meta_read = False
+
+
+def _root_constructor(m: Machine, budget: Budget) -> Frame | None:
+    """The constructor of a root that has taken most of the patience; its captures are run all the same."""
+    if budget.captured >= 0 or m.steps < budget.patience * MOST_OF_IT:
+        return None
+    made = (frame for frame in m.frames if _name(frame) in CONSTRUCTORS and _may_leave(m, frame))
+    return next((frame for frame in made if _owner_node(frame) is m.goal), None)
+
+
+def _owner_node(frame: Frame) -> ast.AST | None:
+    owner = frame.function.self_value if frame.function is not None else None
+    return owner.cls.node if isinstance(owner, Obj) and isinstance(owner.cls, ClassInfo) else None
 
 
 def _constructor(m: Machine, budget: Budget) -> Frame | None:

@@ -30,7 +30,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.roles import closes, is_recapture, methods_of, roles_of
+from graphlint.analysis.roles import captures_of_constructor, closes, is_recapture, methods_of, roles_of
 from graphlint.analysis.roots import Root, is_run_by_script, text_of
 from graphlint.analysis.values import (
     Change,
@@ -285,6 +285,8 @@ def _close_again(m: Machine, owner: Obj, frame: Frame, depth: int) -> None:
 
 def _prepare_and_capture(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     roles = roles_of(m, owner)
+    for name in captures_of_constructor(owner) if owner.serial in m.deferred else ():
+        _call(m, owner, name, Change.CONFIG, frame, node)  # it was cut short before it came to this
     m.prepared[owner.serial] = set(roles.only_prepare)
     for name in [*roles.prepare, *roles.capture]:
         if name in roles.prepare or not is_recapture(m, owner, name):

@@ -90,6 +90,15 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
     return roles
 
 
+def captures_of_constructor(owner: Obj) -> list[str]:
+    """The methods by which a constructor captures, in text order."""
+    assert isinstance(owner.cls, ClassInfo)
+    methods = methods_of(owner.cls)
+    called = _mentions(methods["__init__"][1]) if "__init__" in methods else frozenset()
+    reached = {name: list(reach(methods, name)) for name in methods if name in called}
+    return [name for name, names in reached.items() if any(_text(methods, each).captures for each in names)]
+
+
 @summary
 def _mentions(node: Def) -> frozenset[str]:
     """The names that a method mentions, but for those of parts: `self.opt.step` is no mention of `step`."""

@@ -30,3 +30,29 @@ class Runner:
 
 def test_a_capture_is_reached_beside_a_constructor_that_takes_all_steps() -> None:
     check_marks(_PROGRAM.format(parts=_ENGINE))
+
+
+_RUNNER = """
+import torch
+
+class Runner:
+    def __init__(self, n):
+        self.x = torch.zeros(8, device="cuda")
+{parts}
+        self.capture()
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.x.relu()
+            torch.cuda.synchronize()  # expect: CG301
+        torch.cuda.synchronize()  # ok: CG301
+
+    def step(self, x: torch.Tensor):
+        self.x.copy_(x)
+        self.graph.replay()
+"""
+
+
+def test_a_capture_is_run_although_the_constructor_does_not_come_to_it() -> None:
+    check_marks(_RUNNER.format(parts=_ENGINE))
