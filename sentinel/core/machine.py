@@ -30,6 +30,7 @@ class Graph:
     outputs: dict[int, events.Output]
     ranges: tuple[tuple[int, int], ...]
     knows_writes: bool = True
+    by_library: bool = False
     hosts: tuple[events.Input, ...] = ()  # the inputs that lie on the host
     overwrites: set[int] = field(default_factory=set)  # memory of other graphs' outputs
     replays: int = 0
@@ -80,6 +81,7 @@ class State:
             {made.memory: made for made in event.outputs},
             event.ranges,
             event.knows_writes,
+            event.by_library,
             tuple(given for given in event.inputs if given.host),
         )
         self.graphs[event.graph] = graph

@@ -51,12 +51,16 @@ class RewrittenInputs(Check):
 
     def _judge(self, graph: Graph, cycles: _Cycles) -> Iterator[Finding]:
         rows, written = cycles.rows, cycles.written
-        steady = {memory for memory in written if rows.get(memory, 0) >= _ENOUGH}
-        for memory, times in rows.items() if steady else ():
-            if times >= _ENOUGH and memory not in written and memory not in cycles.told:
+        often = [memory for memory, times in rows.items() if times >= _ENOUGH]
+        left = [memory for memory in often if memory not in written and memory not in cycles.told]
+        if left and not graph.by_library:  # torch leaves an input alone that is given to itself
+            steady = [
+                memory for memory in often if memory in written and self._is_the_programs(graph, memory)
+            ]
+            for memory in left if steady else ():
                 cycles.told.add(memory)
                 if self._is_the_programs(graph, memory):
-                    yield self._finding(graph, memory, times, min(steady))
+                    yield self._finding(graph, memory, rows[memory], min(steady))
         cycles.rows = {memory: rows.get(memory, 0) + 1 for memory in written}
         cycles.written = set()
 

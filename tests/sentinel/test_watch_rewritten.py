@@ -131,3 +131,19 @@ def test_a_graph_writes_it_when_eager_code_does_not(tested: Any) -> None:
             fill.replay()
         graph.replay()
     assert "CG109" not in codes(tested)
+
+
+def test_a_graphed_callable_is_given_its_own_input(tested: Any) -> None:
+    """Torch does not copy then; the weights, which an optimizer writes, say nothing of inputs."""
+    import torch
+
+    layer, given = torch.nn.Linear(4, 4).cuda(), torch.ones(2, 4, device="cuda")
+    graphed = torch.cuda.make_graphed_callables(layer, (given,))
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    for step in range(5):
+        optimizer.zero_grad()
+        graphed(torch.full((2, 4), float(step), device="cuda")).sum().backward()
+        optimizer.step()
+    with torch.no_grad():
+        graphed(given).sum().item()
+    assert tested.findings == []
