@@ -128,7 +128,7 @@ def _is_left_behind(m: Machine, record: Capture, use: HostUse) -> bool:
         return False
     if record.graph is not None and record.graph.fields.get("open key"):
         return False
-    if unchanged.is_argument(m, record, use.value):
+    if unchanged.is_same_turn(m, record) or unchanged.is_argument(m, record, use.value):
         return False
     return not (_still_stands(m, record, use) or _content_stands(record, use))
 

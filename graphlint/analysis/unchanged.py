@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
+def is_same_turn(m: Machine, record: Capture) -> bool:
+    """Whether the call that made a capture goes on, and no loop of it or around it has turned since."""
+    capturing = record.facts["frames"][-1]
+    if not any(frame is capturing for frame in m.frames):
+        return False
+    return {(id(loop), loop.iteration) for frame in m.frames for loop in frame.loops} == {
+        (id(loop), iteration) for loop, iteration in record.loops
+    }
+
+
 def is_argument(m: Machine, record: Capture, value: Value) -> bool:
     """Whether a number is, or was computed from, what calls were given that go on since the capture."""
     frames = [frame for frame in record.facts["frames"] if any(frame is each for each in m.frames)]

@@ -66,3 +66,31 @@ def test_a_number_of_the_first_turn_of_a_loop() -> None:
                     graph.replay()
         """
     check(program)
+
+
+def test_a_replay_right_after_the_capture_beside_an_eager_way_out() -> None:
+    program = """
+        import torch
+
+        class Tried:
+            def __init__(self):
+                self.x = torch.zeros(64, device="cuda")
+
+            def body(self, sizes: tuple):
+                parts = [self.x[:size] for size in sizes]  # ok: CG402
+                return torch.cat(parts)
+
+            def run(self, sizes: tuple):
+                graph = torch.cuda.CUDAGraph()
+                try:
+                    with torch.cuda.graph(graph):
+                        result = self.body(sizes)
+                except RuntimeError:
+                    for size in sizes:
+                        self.x.add_(size)
+                else:
+                    graph.replay()
+                    return result.clone()
+                return self.body(sizes)
+        """
+    check(program)
