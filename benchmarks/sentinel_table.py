@@ -15,9 +15,10 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -176,16 +177,18 @@ def apart(run: Callable[[], Any], mode: str) -> Row:
     """The same in a process of its own, unless there is a GPU, which a forked process may not use."""
     if GPU:
         return outcome(run, mode)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(SECONDS)
-        os.write(writing, json.dumps(outcome(run, mode)).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
+    with tempfile.TemporaryFile() as file:
+        child = os.fork()
+        if child == 0:
+            os.setpgrp()
+            signal.alarm(SECONDS)
+            os.write(file.fileno(), json.dumps(outcome(run, mode)).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what the program has started
+        file.seek(0)
+        text = file.read().decode()
     row: Row = json.loads(text) if text else {"found": [], "error": "it did not end", "messages": []}
     return row
 
