@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, loops, orders, statements
-from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis import functions, loops, orders
+from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.values import (
     NONE,
     Env,
@@ -56,13 +56,22 @@ def is_project(value: Obj) -> bool:
     return "function" in value.fields
 
 
+def begun(m: Machine, value: Value) -> Value:
+    """What a loop over `value` goes through: an object whose `__iter__` is a generator is begun with it."""
+    if not isinstance(value, Obj) or isinstance(value.cls, str):
+        return value
+    found = value.cls.find("__iter__")
+    yields = found is not None and is_generator(found[1])
+    return functions.call_method(m, value, "__iter__", []) if yields else value
+
+
 def run_body(m: Machine, value: Obj, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     """`for target in generator: body`, the body run at each yield."""
 
+    loop = Loop(0, frame.place(node))
+
     def on_yield(item: Value) -> Value:
-        statements.assign(m, node.target, item, frame, node.target)
-        statements.execute(m, node.body, frame)
-        frame.reachable = True
+        loops.run_yielded(m, node, item, loop, frame)
         return NONE
 
     drive(m, value, on_yield)

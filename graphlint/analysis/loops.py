@@ -107,7 +107,7 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
 def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     """A `for` loop: known elements one by one, else twice outside a capture and once inside."""
     loaders = len(m.loaders)
-    iterable = expressions.evaluate(m, node.iter, frame)
+    iterable = generators.begun(m, expressions.evaluate(m, node.iter, frame))
     parallel.draw(m, iterable)
     _announce(m, node, iterable, frame)
     _run_over(m, node, iterable, frame)
@@ -302,6 +302,19 @@ def run_once(m: Machine, body: list[ast.stmt], loop: Loop, frame: Frame) -> None
     m.heap.undo()
     m.heap.open()
     m.heap.merge(outcomes)
+    frame.reachable = True
+
+
+def run_yielded(m: Machine, node: ast.For | ast.AsyncFor, item: Value, loop: Loop, frame: Frame) -> None:
+    """The body of a loop over a generator, for one element that it has yielded."""
+    loop.level = m.heap.open()
+    loop.iteration += 1
+    frame.loops.append(loop)
+    statements.assign(m, node.target, item, frame, node.target)
+    run_once(m, node.body, loop, frame)
+    frame.loops.remove(loop)
+    _leave(m, loop, frame)
+    loop.breaks.clear()
     frame.reachable = True
 
 

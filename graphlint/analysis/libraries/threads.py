@@ -110,10 +110,20 @@ def _join(call: Call) -> Value:
 def _result(call: Call) -> Value:
     call.m.emit(Called(place=call.place, what="thread-wait", target=call.this))
     handed.waited(call.m)
-    run = call.this.fields.get("run")
-    if isinstance(run, ThreadRun) and run.ended is None:
-        parallel.finish(call.m, run)
+    runs = [future.fields.get("run") for future in _futures_meant(call)]
+    going = [run for run in runs if isinstance(run, ThreadRun) and run.ended is None]
+    if going:
+        parallel.finish(call.m, min(going, key=lambda run: run.began))
     return Unknown("result of another thread")
+
+
+def _futures_meant(call: Call) -> list[Obj]:
+    """The futures one of which is waited for: the one, or all that may be meant, told of with the first."""
+    owners = [part.owner for part in call.m.callees if isinstance(part, External)]
+    several = [owner for owner in owners if isinstance(owner, Obj)]
+    if len(several) < 2 or call.this not in several:
+        return [call.this]
+    return several if call.this is several[0] else []
 
 
 @model("threading.Event.wait", "threading.Condition.wait", "asyncio.Event.wait", "asyncio.Condition.wait")
