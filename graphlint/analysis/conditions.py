@@ -293,6 +293,22 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
     return False
 
 
+def fills_tested_item(m: Machine, node: ast.AST) -> bool:
+    """Whether a statement fills the item that a test found empty: `if x[i] is None: x[i] = ...`."""
+    if not isinstance(node, ast.Assign):
+        return False
+    filled = {ast.unparse(target) for target in node.targets if isinstance(target, ast.Subscript)}
+    open_tests = [c for c in m.frame.conditions if not c.decided and c.polarity]
+    return any(
+        isinstance(test := c.place.node, ast.Compare)
+        and isinstance(test.ops[0], ast.Is)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+        and ast.unparse(test.left) in filled
+        for c in open_tests
+    )
+
+
 def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
     """The value of an attribute path as narrowed by an enclosing test."""
     if not isinstance(value, Union) or not any(c.decided is False for c in frame.conditions):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import graph_keys, synthesis, tensor_ops
+from graphlint.analysis import graph_keys, pinned_numbers, synthesis, tensor_ops
 from graphlint.analysis.graphs import Capture, HostUse, Read, Write, is_other_number, value_in
 from graphlint.analysis.values import Cell, Change, Const, Host, Mapping, Obj, Value, alternatives
 
@@ -37,7 +37,9 @@ def number(m: Machine, record: Capture, use: HostUse) -> Write | None:
     for each in _displaced(m, record):
         for read in reads:
             now = _part(each.now, read.key) if read.owner is each.then else None
-            if now is not None and _is_other(m, record, read, now):
+            if now is None or pinned_numbers.stands(m, read.value, now):
+                continue
+            if _is_other(m, record, read, now):
                 return each.writes[-1]
     return None
 

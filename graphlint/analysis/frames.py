@@ -154,6 +154,7 @@ class Frame:
     statement: ast.AST | None = None
     tests: dict[str, KeptTest] = field(default_factory=dict)
     born: int = 0  # earlier than everything that the call makes
+    pinned: set[tuple[object, int]] = field(default_factory=set)  # numbers with one value from here on
 
     def place(self, node: ast.AST) -> Place:
         return Place(self.module, node, self.qualname)

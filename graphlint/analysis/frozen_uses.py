@@ -9,6 +9,7 @@ from graphlint.analysis import (
     counters,
     displaced,
     effects,
+    pinned_numbers,
     graph_keys,
     renewals,
     requests,
@@ -154,6 +155,7 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
             or not _is_number(now)
             or not _is_number(read.value)
             or not is_other_number(read.value, now)
+            or pinned_numbers.stands(m, read.value, now)
         ):
             continue
         writes = [w for w in renewals.writes_since(m, record, cell) if not isinstance(w.value, Tensor)]

@@ -277,7 +277,9 @@ class Machine:
         record = Write(
             place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
         )
-        record.filling = conditional and conditions.finds_empty(self, fields, key)
+        record.filling = conditional and (
+            conditions.finds_empty(self, fields, key) or conditions.fills_tested_item(self, place.node)
+        )
         record.step, record.under = self.step, under
         filled = self.filled.get(cell) or self.effects.get(cell)
         if filled is not None and filled.graph is not None:

@@ -20,6 +20,7 @@ from graphlint.analysis import (
     matching,
     names,
     once,
+    pinned_numbers,
     outputs,
     refills,
     roots,
@@ -259,6 +260,8 @@ def _run_under(
     finally:
         conditions.restore(m, frame, saved)
         del frame.conditions[mark:]
+    if not decided and not frame.reachable:
+        pinned_numbers.note_left(m, test, polarity, frame)
 
 
 def fork(
