@@ -320,6 +320,8 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         return Class(owner.cls)
     if name == "__dict__":
         return External("object.__dict__", owner)
+    if name == "_replace" and owner.cls.is_tuple_record:
+        return External("dataclasses.replace", owner)
     held = _class_cell(m, owner.cls, name, place, owner)
     return _through_instance(m, owner, held, place) if held is not None else None
 

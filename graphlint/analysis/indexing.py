@@ -222,16 +222,18 @@ def _object_item(m: Machine, owner: Obj, index: Value, node: ast.AST, frame: Fra
         return Obj("torch.nn.Module") if owner.cls.startswith("torch.nn.") else Unknown("item")
     if owner.cls.find("__getitem__") is not None:
         return functions.call_method(m, owner, "__getitem__", [index])
-    held = owner.fields.get("elements") or tuple_of(owner)
+    held = owner.fields.get("elements") or tuple_of(m, owner)
     return get_item(m, held, index, node, frame) if isinstance(held, Value) else Unknown("item")
 
 
-def tuple_of(owner: Obj) -> Sequence_ | None:
+def tuple_of(m: Machine, owner: Obj) -> Sequence_ | None:
     """The fields of a named tuple in order, as iteration and subscripts find them; None for other objects."""
     if isinstance(owner.cls, str) or not owner.cls.is_tuple_record:
         return None
-    fields = [owner.fields.get(name, NONE) for name in owner.cls.record_fields()]
-    return Sequence_(fields, "tuple", site=owner.site)
+    names = owner.cls.record_fields()
+    for name in names if m.captures else ():
+        m.note_read(owner.fields, name, owner.fields.get(name, NONE), m.frame.here, owner, name)
+    return Sequence_([owner.fields.get(name, NONE) for name in names], "tuple", site=owner.site)
 
 
 def size_of(owner: Obj, index: Value) -> Host:

@@ -315,6 +315,7 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     through = [name for name in steps if name in m.replaying.get(owner.serial, ())]
     counted = m.counted
     _steps(m, owner, roles.replay or through, frame, node, given)
+    _serve_others(m, owner, roles.replay, frame, node, given)
     if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
         _steps(m, owner, roles.replay or through, frame, node, given)
     readers = _readers_of_kept(m, owner, steps)
@@ -323,6 +324,33 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         plain = [name for name in steps if name not in roles.replay]
         _steps(m, owner, plain, frame, node, given)
         _steps(m, owner, roles.replay, frame, node, given, same_key=True)
+
+
+def _serve_others(
+    m: Machine,
+    owner: Obj,
+    names: Sequence[str],
+    frame: Frame,
+    node: ast.AST,
+    given: dict[str, Arguments],
+) -> None:
+    """Sessions that the program hands out are served in turn: each comes back as it was left."""
+    called = [name for name in names if name in given]
+    brought = [v for name in called for v in given[name].all() if isinstance(v, Obj)]
+    sessions = [(each.fields, dict(each.fields)) for each in brought if _keeps_outputs(m, each)]
+    if sessions:
+        _steps(m, owner, called, frame, node, given)
+        for fields, left in sessions:
+            fields.update(left)
+        _steps(m, owner, called, frame, node, given)
+
+
+def _keeps_outputs(m: Machine, value: Obj) -> bool:
+    """Whether an object like those that the program hands out keeps outputs of a graph without a copy."""
+    if value.cls not in m.handed_out:
+        return False
+    held = (t for v in value.fields.values() if isinstance(v, Value) for t in tensors_in(v))
+    return any(tensor.kept is not None and tensor.storage.graph is not None for tensor in held)
 
 
 def _readers_of_kept(m: Machine, owner: Obj, names: Sequence[str]) -> list[str]:
@@ -383,12 +411,15 @@ def _call(
         first = given.setdefault(name, arguments)
         if same_key:
             _repeat_key(m, arguments, first)
-    opened, replays = len(m.captures), m.own_replays
+    opened, replays, born = len(m.captures), m.own_replays, Obj("call", place).serial
     result = calls.call(m, value, arguments, method, frame, place)
     if m.own_replays > replays:
         m.replaying.setdefault(owner.serial, set()).add(name)
     if len(m.captures) > opened:
         _close_captures(m, owner, opened, frame, place)
+    m.handed_out |= {
+        part.cls for part in alternatives(result) if isinstance(part, Obj) and part.serial > born
+    }
     _drive(m, result)
     return result
 

@@ -100,7 +100,7 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
         return (), Unknown(
             "element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG
         )
-    fields = indexing.tuple_of(value)
+    fields = indexing.tuple_of(m, value)
     return (fields.items, None) if fields is not None else generators.iterate_object(m, value)
 
 

@@ -137,6 +137,7 @@ class Machine:
         self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
         self.handed: list[Handed] = []
+        self.handed_out: set[ClassInfo | str] = set()  # classes whose objects the root makes for its callers
         self.partial: set[Any] = (
             set()
         )  # numbers that eager code cuts memory by: they differ from call to call

@@ -322,7 +322,8 @@ def _fields(call: Call) -> Value:
 
 @model("dataclasses.replace")
 def _replace(call: Call) -> Value:
-    value = call.args[0] if call.args else Unknown("replace")
+    """`dataclasses.replace(record, ...)`, and `record._replace(...)` of a named tuple."""
+    value = call.owner or (call.args[0] if call.args else Unknown("replace"))
     if isinstance(value, Obj):
         made = Obj(value.cls, call.place)
         made.fields.update(value.fields)

@@ -67,7 +67,9 @@ class VerifyGraph:
             self.out = self.backend.attend(self.q, verifying=True)
 
     def run(self, q: torch.Tensor, indptr, indices, last) -> torch.Tensor:
-        self.backend.verify.plan(indptr, indices, last, self.backend.heads, self.backend.heads, self.backend.dim, 16)
+        self.backend.verify.plan(
+            indptr, indices, last, self.backend.heads, self.backend.heads, self.backend.dim, 16
+        )
         self.q.copy_(q)
         self.graph.replay()
         return self.out.clone()

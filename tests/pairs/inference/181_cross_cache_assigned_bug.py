@@ -29,7 +29,9 @@ class CrossAttention(nn.Module):
         self.q = nn.Linear(width, width, device="cuda")
         self.kv = nn.Linear(width, 2 * width, device="cuda")
 
-    def forward(self, x: torch.Tensor, cache: CrossCache, encoded: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, cache: CrossCache, encoded: torch.Tensor | None = None
+    ) -> torch.Tensor:
         if encoded is not None:
             key, value = cache.update(self.layer, *self.kv(encoded).chunk(2, -1))
         else:

@@ -28,7 +28,9 @@ class CustomAllReduce:
 
     def register_graph_buffers(self) -> None:
         everybody = [None] * self.world
-        dist.all_gather_object(everybody, self.pending, group=self.group)  # HAZARD: implicit-sync, sync-in-capture
+        dist.all_gather_object(
+            everybody, self.pending, group=self.group
+        )  # HAZARD: implicit-sync, sync-in-capture
         self.peers = everybody
 
     @contextmanager
