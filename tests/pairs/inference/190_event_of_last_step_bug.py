@@ -5,8 +5,6 @@ Symptom: the result of the last step is taken from pinned memory before the even
 
 from __future__ import annotations
 
-from collections import deque
-
 import torch
 import torch.nn as nn
 
