@@ -37,10 +37,14 @@ def findings(program: Program, **options: Any) -> list[Finding]:
     return list(_check(program, options).findings)
 
 
+def findings_shown(program: Program, *, level: Level = Level.WARNING, **options: Any) -> list[Finding]:
+    """The findings of a program that a user sees at a level."""
+    return list(report_of(_check(program, options), level, Confidence.LIKELY).findings)
+
+
 def check_marks(program: Program, *, level: Level = Level.WARNING, **options: Any) -> None:
     """Assert that the findings that are shown at a level are exactly those that the marks expect."""
-    result = _check(program, options)
-    shown = report_of(result, level, Confidence.LIKELY).findings
+    shown = findings_shown(program, level=level, **options)
     found = {(each.path, each.span.line, each.code) for each in shown}
     expected = {(path, line, code) for path, line, word, code in _marks(program) if word == "expect"}
     texts = {path: text.splitlines() for path, text in _files(program).items()}
