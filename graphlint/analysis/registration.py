@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, names, statements
+from graphlint.analysis import functions, names, statements, subclasses
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
-from graphlint.analysis.values import Mapping, Obj, Sequence_, Value
+from graphlint.analysis.values import Class, Mapping, Obj, Sequence_, Value
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question
 from graphlint.facts.walking import walk
@@ -43,6 +43,8 @@ def fill(m: Machine, module: ModuleFile, name: str) -> None:
     functions_ = set(functions_changing(module, name))
     for statement in _changing(module, {name, *functions_}):
         run(m, module, statement)
+    for base in bases_noting(module, name):
+        _define_below(m, module, base)
     fillers = functions_ if name.startswith("_") else {name, *functions_}
     for other, known_as in _importers(m, module, fillers):
         for statement in _changing(other, known_as):
@@ -78,12 +80,26 @@ def _statements_changing(module: ModuleFile, names_: set[str]) -> list[tuple[ast
     return [each for each in _changes_of(module.tree).statements if not each[1].isdisjoint(names_)]
 
 
+@question
+def bases_noting(module: ModuleFile, name: str) -> tuple[str, ...]:
+    """The top-level classes that note each class derived from them in a global."""
+    changes = _changes_of(module.tree).bases
+    return tuple(sorted(base for base, changed in changes.items() if name in changed))
+
+
+def _define_below(m: Machine, module: ModuleFile, base: str) -> None:
+    value = names.module_attribute(m, module, base)
+    if isinstance(value, Class):
+        subclasses.define_all(m, value.info)
+
+
 @dataclass(slots=True)
 class _Changes:
-    """What a module's top-level statements and functions change: names, or `module.name`."""
+    """What a module's top-level statements, functions and bases change: names, or `module.name`."""
 
     statements: list[tuple[ast.stmt, frozenset[str]]] = field(default_factory=list)
     functions: dict[str, frozenset[str]] = field(default_factory=dict)
+    bases: dict[str, frozenset[str]] = field(default_factory=dict)  # for each class derived from them
 
 
 @per_node
@@ -101,10 +117,17 @@ def _note_changes(statement: ast.stmt, changes: _Changes) -> None:
             changes.statements.append((statement, decorators))
         if not isinstance(statement, ast.ClassDef):
             changes.functions[statement.name] = _changed_in(statement)
+        elif (hook := _subclass_hook(statement)) is not None:
+            changes.bases[statement.name] = _changed_in(hook)
     elif not _is_main(statement):
         changed = _changed_in(statement)
         if changed:
             changes.statements.append((statement, changed))
+
+
+def _subclass_hook(node: ast.ClassDef) -> ast.FunctionDef | None:
+    methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
+    return next((item for item in methods if item.name == "__init_subclass__"), None)
 
 
 def _changed_in(statement: ast.stmt) -> frozenset[str]:
