@@ -242,8 +242,9 @@ def _run_iterations(
 ) -> None:
     loop = Loop(m.heap.open(), frame.place(node), _count(iterable), iterable, orders.of(m, iterable))
     frame.loops.append(loop)
-    counted, turns_ = m.counted, len(values)
+    counted, turns_, captured = m.counted, len(values), len(m.finished)
     for value in values:
+        before = len(m.finished)
         m.step += not m.captures
         loop.current = value
         loop.iteration += 1
@@ -252,7 +253,10 @@ def _run_iterations(
         run_once(m, node.body, loop, frame)
         if not frame.reachable:
             break
-        if m.counted > counted and not m.captures and loop.iteration == turns_:
+        if m.captures or loop.iteration != turns_:
+            continue
+        late = 1 < turns_ != loop.count and captured == before < len(m.finished)
+        if late or m.counted > counted:
             values.append(_renewed(value))  # something is done in some turns only: the next one finds it
     if frame.reachable:
         statements.execute(m, node.orelse, frame)
