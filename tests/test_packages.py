@@ -49,7 +49,9 @@ def _changed(text: str, change: str) -> str:
     lines = change.splitlines()
     old = [line[2:].rstrip() for line in lines if line.startswith("-")]
     new = [line[2:].rstrip() for line in lines if line.startswith("+")]
-    pattern = r"^([ ]*)" + r"\n".join(rf"{'' if n == 0 else '[ ]*'}{re.escape(o.strip())}" for n, o in enumerate(old))
+    pattern = r"^([ ]*)" + r"\n".join(
+        rf"{'' if n == 0 else '[ ]*'}{re.escape(o.strip())}" for n, o in enumerate(old)
+    )
     found = list(re.finditer(pattern + r"$", text, re.MULTILINE))
     assert len(found) == 1, f"{len(found)} places for:\n{change}"
     indented = "\n".join(found[0][1] + line if line else "" for line in new)
@@ -74,7 +76,9 @@ def _unmarked(files: dict[str, str]) -> dict[str, str]:
 
 
 def _marks(files: dict[str, str]) -> dict[tuple[str, int], set[str]]:
-    numbered = ((path, n, line) for path, text in files.items() for n, line in enumerate(text.splitlines(), 1))
+    numbered = (
+        (path, n, line) for path, text in files.items() for n, line in enumerate(text.splitlines(), 1)
+    )
     found = ((path, n, MARK.search(line)) for path, n, line in numbered)
     return {(path, n): set(re.split(r",\s*", mark[2])) for path, n, mark in found if mark}
 

@@ -30,4 +30,7 @@ class StaticBatches:
 def make_loader(args: TrainingArgs) -> Iterator[dict[str, torch.Tensor]]:
     while True:
         text = torch.randint(0, args.vocab, (args.micro_batch, args.seq_length + 1)).pin_memory()
-        yield {"tokens": text[:, :-1].contiguous().pin_memory(), "labels": text[:, 1:].contiguous().pin_memory()}
+        yield {
+            "tokens": text[:, :-1].contiguous().pin_memory(),
+            "labels": text[:, 1:].contiguous().pin_memory(),
+        }

@@ -32,7 +32,9 @@ class MetadataBuilder(ABC):
 
 class AttentionImpl(ABC):
     @abstractmethod
-    def write_cache(self, key: torch.Tensor, value: torch.Tensor, cache: Any, meta: AttentionMetadata) -> None: ...
+    def write_cache(
+        self, key: torch.Tensor, value: torch.Tensor, cache: Any, meta: AttentionMetadata
+    ) -> None: ...
 
     @abstractmethod
     def forward(self, query: torch.Tensor, cache: Any, meta: AttentionMetadata) -> torch.Tensor: ...
