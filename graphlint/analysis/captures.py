@@ -69,7 +69,7 @@ def start(
     capture.facts["script"] = m.script
     capture.lazy = any(frame.conditions for frame in m.frames)
     capture.facts["anomaly"] = autograd.detects_anomalies(m)
-    capture.facts["repetitions"] = _repetitions(m, place)
+    capture.facts["repetitions"] = m.repetitions()
     capture.facts["born"] = Unknown("values made from here on are the capture's own").serial
     if told:
         m.emit(CaptureStarted(place=place, capture=capture))
@@ -78,18 +78,6 @@ def start(
     m.budget.captured = m.steps
     m.streams.append(capture.stream)
     return capture
-
-
-def _repetitions(m: Machine, place: Place) -> tuple[tuple[Place, int | None], ...]:
-    """The loops around a capture that have come to it in more than one turn: a guard may let one through."""
-    found = []
-    for frame in m.frames:
-        for loop in frame.loops:
-            turns = m.memo.setdefault(("turns", id(place.node), id(loop.place.node)), set())
-            turns.add(loop.iteration)
-            if len(turns) > 1:
-                found.append((loop.place, loop.count))
-    return tuple(found)
 
 
 def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
