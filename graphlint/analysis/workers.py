@@ -1,8 +1,9 @@
 """Doing tasks, in several processes where that pays.
 
 Workers are forked before any thread starts: they share the scanned project without copying it. They live as
-long as the pool, since what they have parsed for one round of tasks serves the next. In each round all take
-tasks from one queue, a file whose read position they share, and leave their results in files of their own.
+long as the pool, since what they have parsed for one round of tasks serves the next. In each round each has a
+stretch of the tasks, since neighbours read the same files, and then helps with those of the others; a stretch
+is a file of numbers whose read position all share. They leave their results in files of their own.
 Where forking is not to be had, or a worker dies, the tasks are done here: the results are the same.
 """
 
@@ -63,7 +64,7 @@ class Pool:
         self._forgotten = 0
         self._open = contextlib.ExitStack()
         self._folder = Path()
-        self._queue = -1
+        self._stretches: list[int] = []
 
     def __enter__(self) -> Pool:
         self._open.enter_context(seldom_collecting())
@@ -105,8 +106,9 @@ class Pool:
         if tasks >= TASKS_OF_MANY_SEARCHES:
             self._project.prepare_searches()
         self._folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="graphlint-")))
-        self._queue = os.open(self._folder / "queue", os.O_RDWR | os.O_CREAT)
-        self._open.callback(os.close, self._queue)
+        for number in range(self._jobs):
+            self._stretches.append(os.open(self._folder / f"stretch{number}", os.O_RDWR | os.O_CREAT))
+            self._open.callback(os.close, self._stretches[-1])
         gc.freeze()  # what is shared so far stays shared: the collector would write to it
         with contextlib.suppress(OSError):  # where no more processes are to be had, fewer must do
             for number in range(1, self._jobs):
@@ -135,31 +137,33 @@ class Pool:
         while os.read(wait, 1):
             self._round += 1
             tasks = [_task(row) for row in _read_json(self._folder / f"tasks{self._round}")]
-            done = self._take(tasks)
+            done = self._take(tasks, number)
             (self._folder / f"done{self._round}.{number}").write_text(json.dumps(done))
             os.write(tell, _GO)
 
     def _share_out(self, tasks: list[Task]) -> dict[Task, Result]:
         self._round += 1
         (self._folder / f"tasks{self._round}").write_text(json.dumps(tasks))
-        os.ftruncate(self._queue, 0)
-        numbers = b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(len(tasks)))
-        os.pwrite(self._queue, numbers, 0)
-        os.lseek(self._queue, 0, os.SEEK_SET)
+        for number, stretch in enumerate(self._stretches):
+            begin, end = (len(tasks) * n // self._jobs for n in (number, number + 1))
+            os.ftruncate(stretch, 0)
+            os.pwrite(stretch, b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(begin, end)), 0)
+            os.lseek(stretch, 0, os.SEEK_SET)
         for worker in self._workers:
             with contextlib.suppress(OSError):
                 os.write(worker.start, _GO)
-        done = self._take(tasks)
+        done = self._take(tasks, 0)
         for number, worker in enumerate(self._workers, start=1):
             done += self._collect(number, worker)
         return {tasks[index]: result for index, result in done}
 
-    def _take(self, tasks: list[Task]) -> list[tuple[int, Result]]:
-        """Take tasks from the queue until it is empty."""
+    def _take(self, tasks: list[Task], own: int) -> list[tuple[int, Result]]:
+        """Do the tasks of the own stretch, then what is left of the others."""
         done = []
-        while number := os.read(self._queue, _NUMBER_BYTES):
-            index = int.from_bytes(number, "little")
-            done.append((index, self._do_here(tasks[index])))
+        for stretch in self._stretches[own:] + self._stretches[:own]:
+            while number := os.read(stretch, _NUMBER_BYTES):
+                index = int.from_bytes(number, "little")
+                done.append((index, self._do_here(tasks[index])))
         return done
 
     def _collect(self, number: int, worker: _Worker) -> list[tuple[int, Result]]:

@@ -12,6 +12,7 @@ from typing import Any
 from graphlint.facts.bindings import Binding, Guards, bindings_of
 from graphlint.facts.looking import RUN, Definition, Looks, note_all
 from graphlint.facts.source import Source
+from graphlint.facts.walking import walk
 
 __all__ = ["Binding", "Definition", "Guards", "ModuleFile"]
 
@@ -57,6 +58,14 @@ class ModuleFile:
         """Note that a function is looked at, its head and its body."""
         self.look_at(DEFINED + qualname)
         self.look_at(RUN + qualname)
+
+    def let_go(self) -> None:
+        """Free the syntax tree now: through what is kept on its nodes it refers to itself, in circles.
+
+        The module is of no use afterwards. Else only a search for garbage would free it, slowly and late.
+        """
+        for node in list(walk(self.source.tree)):
+            node.__dict__.clear()
 
     @property
     def tree(self) -> ast.Module:

@@ -161,6 +161,7 @@ class Project:
             size -= len(module.source.text)
             del self._modules[str(module.path)]
             self._outlines.pop(str(module.path), None)
+            module.let_go()
         return before - size
 
     def _forgettable(self) -> list[ModuleFile]:
