@@ -36,9 +36,9 @@ GARBAGE_THRESHOLD = 5_000_000
 FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 # Of so much text all processes together keep the syntax trees, which take thirty times its bytes.
-MOST_PARSED = 6_000_000
-# So much of it is let go before the collector looks for what is still held by accident.
-MOST_FORGOTTEN = 8_000_000
+MOST_PARSED = 12_000_000
+# So much of it is let go before the collector looks for what else tasks have left behind.
+MOST_FORGOTTEN = 60_000_000
 _NUMBER_BYTES = 4
 _GO = b"."
 
@@ -93,7 +93,7 @@ class Pool:
         if self._project.parsed_bytes() > MOST_PARSED // self._jobs:
             self._forgotten += self._project.forget(MOST_PARSED // self._jobs // 2)
             if self._forgotten > MOST_FORGOTTEN // self._jobs:
-                gc.collect()  # what tasks have left behind holds on to some of the modules
+                gc.collect()
                 gc.freeze()
                 self._forgotten = 0
         return result
