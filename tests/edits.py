@@ -286,9 +286,10 @@ class Project:
 
     def word(self, dice: random.Random) -> str:
         """A name that some file of the project uses."""
-        return dice.choice(re.findall(r"[A-Za-z_]\w+", self.texts[self.path(dice)]) or ["x"])
+        words: list[str] = re.findall(r"[A-Za-z_]\w+", self.texts[self.path(dice)]) or ["x"]
+        return dice.choice(words)
 
-    def change_lines(self, dice: random.Random, change: Callable[[list[str]], None]) -> None:
+    def change_lines(self, dice: random.Random, change: Callable[[list[str]], object]) -> None:
         path = self.path(dice)
         lines = self.texts[path].splitlines(keepends=True)
         if lines:
@@ -306,7 +307,7 @@ def empty_line(project: Project, dice: random.Random) -> None:
 
 
 def line_removed(project: Project, dice: random.Random) -> None:
-    project.change_lines(dice, lambda lines: lines.pop(dice.randrange(len(lines))) and None)
+    project.change_lines(dice, lambda lines: lines.pop(dice.randrange(len(lines))))
 
 
 def line_repeated(project: Project, dice: random.Random) -> None:

@@ -84,7 +84,7 @@ def _marks(files: dict[str, str]) -> dict[tuple[str, int], set[str]]:
 
 
 def _wrong(files: dict[str, str]) -> list[str]:
-    """What is wrong with the reports on a program with one bug: it is missed, or something else is said."""
+    """Why a program with one bug fails: no report is at its line. What else is said there does not count."""
     marks = _marks(files)
     reports = findings_shown(_unmarked(files))
     hits = [
