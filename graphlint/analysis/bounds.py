@@ -10,6 +10,7 @@ from graphlint.analysis.values import Change, Host, Value, now
 
 BETWEEN = "between"
 Bounds = tuple[float, float]
+DEEPEST_SUM = 4  # sums of sums share their parts: to follow all of them would take time without end
 
 
 def between(low: int, high: int) -> Host:
@@ -40,7 +41,7 @@ def _is_below(one: Bounds, other: Bounds) -> bool | None:
     return False if one[0] >= other[1] else None
 
 
-def _bounds(identity: Any) -> Bounds | None:
+def _bounds(identity: Any, depth: int = 0) -> Bounds | None:
     """The least and the greatest that a number with this identity may be; None where nothing is known."""
     kind, content = identity if isinstance(identity, tuple) and len(identity) == 2 else (None, None)
     if kind == "const":
@@ -49,15 +50,17 @@ def _bounds(identity: Any) -> Bounds | None:
         return None
     if content[0] == BETWEEN:
         return content[1], content[2]
-    return _of_sum(*content) if len(content) == 2 else None
+    return _of_sum(*content, depth + 1) if len(content) == 2 and depth < DEEPEST_SUM else None
 
 
-def _of_sum(operation: Any, operands: Any) -> Bounds | None:
+def _of_sum(operation: Any, operands: Any, depth: int) -> Bounds | None:
     """The bounds of a sum or difference of numbers with bounds."""
     if not isinstance(operands, tuple) or len(operands) != 2 or operation[:1] != ("binary",):
         return None
-    left, right = map(_bounds, operands)
-    if left is None or right is None or operation[1] not in ("Add", "Sub"):
+    if operation[1] not in ("Add", "Sub"):
+        return None
+    left, right = (_bounds(each, depth) for each in operands)
+    if left is None or right is None:
         return None
     if operation[1] == "Add":
         return left[0] + right[0], left[1] + right[1]

@@ -29,6 +29,7 @@ def test_each_class_of_a_deep_hierarchy_is_ordered_once(definition: str) -> None
 
 DOUBLED = {
     "numbers": "c{i} = c{last} * c{last}",
+    "sums": "c{i} = c{last} + c{last}",
     "comparisons": "c{i} = c{last} < c{last}",
     "texts": "c{i} = f'{{c{last}}}{{c{last}}}'",
     "tuples": "c{i} = (c{last}, c{last})",
