@@ -22,7 +22,7 @@ def test_results_come_from_other_processes(run: Run) -> None:
             "*error: CG101 *",
             "    captured  test_it.py:* Engine.__init__ *",
             "*= graph sentinel =*",
-            "CG101 [[]rebound-static-input[]] test_it.py:12 in test_it.py::test_wrong",
+            "CG101 [[]rebound-static-input[]] test_it.py:11 in test_it.py::test_wrong",
             "1 finding (2 watched tests, mode watch, 2 graphs, 2 replays)",
             "GRAPH HAZARD test_it.py::test_wrong *",
         ]
