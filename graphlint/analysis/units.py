@@ -82,7 +82,7 @@ class Analyst:
         module = self._project.file(Path(path))
         content = getattr(self, f"_{kind}")(module, *rest)
         read = sorted(path for path, part in trace.parts if part == READABLE)
-        unreadable = [each for each in read if self._project.file(Path(each)) is None]
+        unreadable = [each for each in read if not self._project.was_readable(each)]
         return {**packing.pack_trace(trace, self._project, content), **content, "unreadable": unreadable}
 
     def _own(self, module: ModuleFile | None) -> Result:

@@ -132,6 +132,10 @@ class Project:
         """The module of a file of the project, or None (and a problem) when it cannot be read."""
         return self._load(self._absolute(path))
 
+    def was_readable(self, path: str) -> bool:
+        """Whether a file that was asked for could be read as program, also when it is forgotten by now."""
+        return path in self._scanned and path not in self._problems
+
     def _load(self, path: str) -> ModuleFile | None:
         self._looks.parts.add((path, READABLE))
         if path in self._modules:
