@@ -1,9 +1,10 @@
 """Every measurement of the sentinel on a GPU, in one command.
 
-`python benchmarks/sentinel_on_gpu.py OUT [--virtual] [--seconds N]` runs the tests, what watching changes and
-costs, and the table of scenarios one by one. Each step is a process of its own with a time limit; what it
-prints is in `OUT/<step>.txt` as it comes, and how it ended is a line of `OUT/steps.jsonl`. Steps that a run
-before has ended well are not run again, and none begins after N seconds: call it as often as there is time.
+`python benchmarks/sentinel_on_gpu.py OUT [--virtual] [--seconds N] [--jobs N]` runs the tests, what watching
+changes and costs, and the table of scenarios: what is timed alone, the rest N at a time. Each step is a process
+of its own with a time limit; what it prints is in `OUT/<step>.txt` as it comes, and how it ended is a line of
+`OUT/steps.jsonl`. Steps that a run before has ended well are not run again, and none begins after N seconds:
+call it as often as there is time.
 With `--virtual` everything runs on the virtual device, which shows that the command works.
 """
 
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,28 +86,39 @@ def done(out: Path) -> set[str]:
     return {row["step"] for row in rows if row["code"] == 0}
 
 
-def run_all(wanted: list[Step], out: Path, seconds: float) -> int:
+def run_all(wanted: list[Step], out: Path, seconds: float, jobs: int) -> int:
     """Run what is left to run while there is time; the number of steps that did not end well."""
     out.mkdir(parents=True, exist_ok=True)
-    ended, begun, bad = done(out), time.monotonic(), 0
-    for step in wanted:
-        if step.name in ended:
-            continue
-        if time.monotonic() - begun > seconds:
-            print(f"no time left for {step.name} and what follows", flush=True)
-            return bad + 1
-        row = run(step, out)
-        with (out / "steps.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        bad += row["code"] != 0
-        print(row, flush=True)
-    return bad
+    ended, last = done(out), time.monotonic() + seconds
+    left = [step for step in wanted if step.name not in ended]
+    timed = [step for step in left if step.name.startswith("cost-")]
+    bad = sum(_kept(step, out, last) for step in timed)
+    with ThreadPoolExecutor(jobs) as pool:
+        rest = [step for step in left if step not in timed]
+        return bad + sum(pool.map(lambda step: _kept(step, out, last), rest))
+
+
+def _kept(step: Step, out: Path, last: float) -> bool:
+    """Whether a step ended badly, or had no time; how it ended is written down."""
+    if time.monotonic() > last:
+        print(f"no time left for {step.name}", flush=True)
+        return True
+    row = run(step, out)
+    with (out / "steps.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    print(row, flush=True)
+    return row["code"] != 0
+
+
+def _number(arguments: list[str], option: str, otherwise: float) -> float:
+    return float(arguments[arguments.index(option) + 1]) if option in arguments else otherwise
 
 
 def main() -> int:
     arguments = sys.argv[1:]
-    seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else 1e9
-    return int(run_all(steps("--virtual" in arguments), Path(arguments[0]).absolute(), seconds) > 0)
+    seconds, jobs = _number(arguments, "--seconds", 1e9), int(_number(arguments, "--jobs", 1))
+    out = Path(arguments[0]).absolute()
+    return int(run_all(steps("--virtual" in arguments), out, seconds, jobs) > 0)
 
 
 if __name__ == "__main__":

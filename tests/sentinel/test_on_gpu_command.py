@@ -22,20 +22,20 @@ def rows(out: Path) -> list[tuple[str, bool, bool]]:
 
 
 def test_each_step_ends_and_what_it_printed_is_kept(tmp_path: Path) -> None:
-    assert run_all([BAD, ENDLESS, GOOD], tmp_path, 60) == 2
+    assert run_all([BAD, ENDLESS, GOOD], tmp_path, 60, 1) == 2
     assert rows(tmp_path) == [("bad", False, False), ("endless", False, True), ("good", True, False)]
     assert (tmp_path / "endless.txt").read_text(encoding="utf-8") == "waits\n"
     assert (tmp_path / "good.txt").read_text(encoding="utf-8") == "measured\n"
 
 
 def test_only_what_did_not_end_well_is_run_again(tmp_path: Path) -> None:
-    run_all([GOOD, BAD], tmp_path, 60)
-    run_all([GOOD, BAD], tmp_path, 60)
+    run_all([GOOD, BAD], tmp_path, 60, 1)
+    run_all([GOOD, BAD], tmp_path, 60, 1)
     assert [name for name, _, _ in rows(tmp_path)] == ["good", "bad", "bad"]
 
 
 def test_nothing_begins_when_the_time_is_over(tmp_path: Path) -> None:
-    assert run_all([GOOD], tmp_path, -1) == 1
+    assert run_all([GOOD], tmp_path, -1, 1) == 1
     assert not (tmp_path / "steps.jsonl").exists()
 
 
