@@ -164,12 +164,14 @@ class Operation:
 class Library:
     """A library with arrays of its own: the class of them, where they are made, and its namespaces.
 
-    A function of one of the `namespaces` without an entry is a plain operation on arrays.
+    A function of one of the `namespaces` without an entry is a plain operation on arrays. The truth
+    of an array is its value, which is read from the device, or its `length`, which the host knows.
     """
 
     array: str
     device: str | None = None
     namespaces: tuple[str, ...] = ()
+    truth: str = "value"
 
 
 _TABLE = Path(__file__).parent / "tables" / "operations.json"
@@ -190,7 +192,9 @@ def _raw() -> dict[str, dict[str, Any]]:
 def libraries() -> Mapping[str, Library]:
     """The libraries with arrays of their own, by the first part of their dotted names."""
     return {
-        name: Library(raw["array"], raw.get("device"), tuple(raw.get("namespaces", ())))
+        name: Library(
+            raw["array"], raw.get("device"), tuple(raw.get("namespaces", ())), raw.get("truth", "value")
+        )
         for name, raw in _file()["libraries"].items()
     }
 

@@ -37,6 +37,7 @@ from graphlint.analysis.values import (
 )
 from graphlint.facts.pernode import per_node, summary
 from graphlint.finding import Confidence, Level
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -89,6 +90,8 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
     if own is not None and not isinstance(value, Union):
         value = own
     for part in alternatives(value):
+        if isinstance(part, Tensor) and _is_length(part):
+            continue
         if isinstance(part, Tensor) and part.on_device and part.storage.owner != "opaque":
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
         elif isinstance(part, Tensor):
@@ -102,6 +105,11 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
     elif m.captures and isinstance(value, Const) and isinstance(value.value, bool):
         tensor_ops.host_use(m, node, value, "flag", frame)
     return answer
+
+
+def _is_length(tensor: Tensor) -> bool:
+    """Whether the truth of this array is how many elements it has, as the class of its library says."""
+    return bool(tensor.library) and operations.libraries()[tensor.library].truth == "length"
 
 
 def _asks_for_none(node: ast.AST) -> bool:

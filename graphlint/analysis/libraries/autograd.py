@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 CONTEXT = "torch.autograd.function.FunctionCtx"
+AWAITED = "a forward of compiled code awaits its backward"
 _MOST_FUNCTIONS = 8
 
 
@@ -96,6 +97,7 @@ def _keep_hook(call: Call, owner: Value | None, given: list[Value]) -> Value:
 
 def run_backward(m: Machine, place: Place, frame: Frame) -> None:
     """Run what a backward pass runs in Python: functions applied before it, and in a capture hooks."""
+    m.memo.pop(AWAITED, None)
     capture = m.capture
     tape: dict[str, Any] = (capture.facts if capture is not None else m.memo).get("autograd", {})
     for owner, context, output in list(tape.values())[-_MOST_FUNCTIONS:]:

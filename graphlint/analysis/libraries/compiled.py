@@ -6,11 +6,12 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, captures, roots, specialised, tensor_ops
+from graphlint.analysis import calls, captures, gradients, roots, specialised, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
+from graphlint.analysis.libraries import autograd, nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
@@ -133,9 +134,29 @@ def _record(call: Call, owner: Obj) -> Value:
 
 def _fresh_output(call: Call, graph: Obj, value: Value) -> Value:
     m = call.m
-    m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    if _begins_a_step(m):
+        m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    if _awaits_backward(call, value):
+        m.memo[autograd.AWAITED] = True
     _stamp_left_behind(graph)
     return _output_like(call, graph, value)
+
+
+def _begins_a_step(m: Machine) -> bool:
+    """Whether a call may overwrite older outputs: not between a forward and its backward, unless told."""
+    told = m.memo.pop("marked-step", None) is not None
+    return told or autograd.AWAITED not in m.memo
+
+
+def _awaits_backward(call: Call, value: Value) -> bool:
+    """Whether the compiler has made a backward for this call, as far as its inputs and outputs tell."""
+    m, wrapped = call.m, call.this.fields["wrapped"]
+    made = [each for each in tensors_in(value, 2) if each.kind not in ("bool", "int", "byte")]
+    if not made or not gradients.enabled(m):
+        return False
+    given = [each for argument in call.arguments.all() for each in tensors_in(argument, 1)]
+    of_module = nn.parameters_of(m, wrapped, call.place) if isinstance(wrapped, Obj) else []
+    return any(gradients.flows_into(m, each) for each in [*made, *given, *of_module])
 
 
 def _stamp_left_behind(graph: Obj) -> None:

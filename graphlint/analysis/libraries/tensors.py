@@ -394,7 +394,7 @@ def result(
     if kind == "host-list":
         return Sequence_((), "list", tensor_ops.read_back(call.m, tensors), Change.CHANGING)
     if kind in ("host-meta", "none", "object", "numpy"):
-        return _other_result(call, operation, kind)
+        return _other_result(call, operation, kind, first)
     return _fresh(call, operation, device, first)
 
 
@@ -474,12 +474,23 @@ def _shape_result(call: Call, operation: operations.Operation, first: Tensor | N
     return Host("int", Change.SHAPE, ("shape", operation.name, serial, key) if serial else None)
 
 
-def _other_result(call: Call, operation: operations.Operation, kind: str) -> Value:
+def _other_result(call: Call, operation: operations.Operation, kind: str, first: Tensor | None) -> Value:
     if kind == "none":
         return Const(None)
     if kind == "numpy":
         return arrays.over(call.m, call.owner if isinstance(call.owner, Tensor) else None)
-    return Host("any", Change.SHAPE) if kind == "host-meta" else Unknown(operation.name)
+    if kind != "host-meta":
+        return Unknown(operation.name)
+    is_pointer = operation.name == "Tensor.data_ptr" and first is not None
+    return Host("any", Change.SHAPE, _address(first) if is_pointer and first is not None else None)
+
+
+def _address(tensor: Tensor) -> object:
+    """What equal pointers share: the memory, not swapped since; of a part of it nothing is known."""
+    if tensor.part is not None:
+        return None
+    swapped = max((when for _, when in tensor.storage.replaced.values()), default=0)
+    return ("address", tensor.storage.serial, swapped)
 
 
 def _kind_of_other(dtype: Value) -> str | None:
@@ -503,6 +514,8 @@ def _kind(call: Call, operation: operations.Operation, first: Tensor | None) -> 
         return "float"
     if last in operations.listed("to_int"):
         return "int"
+    if operation.name == "torch.where" and len(call.args) > 1:
+        return _kind_of_numbers(call.args[1:])  # the condition has no say
     if operation.dtype == "same" and first is not None:
         return first.kind
     if named is None and last in operations.listed("factories_like_their_data"):
