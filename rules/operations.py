@@ -15,7 +15,7 @@ which arguments were given; `Operation.effect_of` answers with the effect, or No
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -165,13 +165,15 @@ class Library:
     """A library with arrays of its own: the class of them, where they are made, and its namespaces.
 
     A function of one of the `namespaces` without an entry is a plain operation on arrays. The truth
-    of an array is its value, which is read from the device, or its `length`, which the host knows.
+    of an array is its value, which is read from the device, or its `length`, which the host knows. What
+    the functions in `to_torch` return are tensors of torch.
     """
 
     array: str
     device: str | None = None
-    namespaces: tuple[str, ...] = ()
+    namespaces: Sequence[str] = ()
     truth: str = "value"
+    to_torch: Sequence[str] = ()
 
 
 _TABLE = Path(__file__).parent / "tables" / "operations.json"
@@ -193,7 +195,7 @@ def libraries() -> Mapping[str, Library]:
     """The libraries with arrays of their own, by the first part of their dotted names."""
     return {
         name: Library(
-            raw["array"], raw.get("device"), tuple(raw.get("namespaces", ())), raw.get("truth", "value")
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
         )
         for name, raw in _file()["libraries"].items()
     }
@@ -203,7 +205,8 @@ def libraries() -> Mapping[str, Library]:
 def library_of(name: str) -> str:
     """The library whose arrays an operation makes; empty for torch."""
     root = name.partition(".")[0]
-    return root if root in libraries() else ""
+    library = libraries().get(root)
+    return "" if library is None or name in library.to_torch else root
 
 
 @cache

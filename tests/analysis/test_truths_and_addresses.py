@@ -125,3 +125,28 @@ def record():
 )
 def test_what_where_chooses_from_decides_its_kind(chosen: str, mark: str) -> None:
     check_marked_rules(WHERE.format(chosen=chosen, mark=mark))
+
+
+WARP_AND_TORCH = """\
+import torch
+import warp as wp
+
+
+def frame(residual: wp.array):
+    with wp.ScopedCapture(device="cuda:0") as capture:
+        if {truth}:  # {mark}
+            residual.zero_()
+    return capture.graph
+"""
+
+
+@pytest.mark.parametrize(
+    ("truth", "mark"),
+    [
+        ("residual", "ok: CG401"),
+        ("wp.to_torch(residual).sum()", "expect: CG401"),
+        ("wp.from_torch(wp.to_torch(residual))", "ok: CG401"),
+    ],
+)
+def test_a_view_of_a_warp_array_is_a_tensor_of_torch(truth: str, mark: str) -> None:
+    check_marked_rules(WARP_AND_TORCH.format(truth=truth, mark=mark))

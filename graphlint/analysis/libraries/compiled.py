@@ -134,18 +134,12 @@ def _record(call: Call, owner: Obj) -> Value:
 
 def _fresh_output(call: Call, graph: Obj, value: Value) -> Value:
     m = call.m
-    if _begins_a_step(m):
+    if autograd.AWAITED not in m.memo:
         m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     if _awaits_backward(call, value):
         m.memo[autograd.AWAITED] = True
     _stamp_left_behind(graph)
     return _output_like(call, graph, value)
-
-
-def _begins_a_step(m: Machine) -> bool:
-    """Whether a call may overwrite older outputs: not between a forward and its backward, unless told."""
-    told = m.memo.pop("marked-step", None) is not None
-    return told or autograd.AWAITED not in m.memo
 
 
 def _awaits_backward(call: Call, value: Value) -> bool:

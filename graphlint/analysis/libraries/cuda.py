@@ -14,7 +14,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
-from graphlint.analysis.libraries import hooks, nn, streams_events
+from graphlint.analysis.libraries import autograd, hooks, nn, streams_events
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
     FALSE,
@@ -340,4 +340,5 @@ def _count(call: Call) -> Value:
 def _mark_step(call: Call) -> Value:
     """The next call of something unknown is a step of a compiled callable with CUDA graphs."""
     call.m.memo["marked-step"] = call.place
+    call.m.memo.pop(autograd.AWAITED, None)
     return NONE
