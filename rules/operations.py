@@ -193,12 +193,7 @@ def _raw() -> dict[str, dict[str, Any]]:
 @cache
 def libraries() -> Mapping[str, Library]:
     """The libraries with arrays of their own, by the first part of their dotted names."""
-    return {
-        name: Library(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
-        )
-        for name, raw in _file()["libraries"].items()
-    }
+    return {name: Library(**raw) for name, raw in _file()["libraries"].items()}
 
 
 @cache

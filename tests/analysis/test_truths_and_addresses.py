@@ -132,7 +132,8 @@ import torch
 import warp as wp
 
 
-def frame(residual: wp.array):
+def frame():
+    residual = wp.zeros(8, dtype=float, device="cuda:0")
     with wp.ScopedCapture(device="cuda:0") as capture:
         if {truth}:  # {mark}
             residual.zero_()
