@@ -32,6 +32,7 @@ from graphlint.analysis.libraries import (
     schedules,
     stdlib,
     streams_events,
+    tensor_attributes,
     tensors,
     text,
     threads,
@@ -210,7 +211,7 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
 
 
 def tensor_attribute(m: Machine, owner: Tensor, name: str, node: ast.AST, frame: Frame) -> Value:
-    return tensors.attribute(m, owner, name, node, frame)
+    return tensor_attributes.attribute(m, owner, name, node, frame)
 
 
 def is_tensor_method(name: str) -> bool:
