@@ -9,14 +9,19 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.events import Called
+from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Tensor, Value
+from graphlint.analysis.values import NONE, Const, Obj, Tensor, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 FROZEN = "frozen parameters"
+GRAPHED = "graphs of graphed callables"
+# What `.grad` of the parameters of a graphed callable is, while it is not None.
+BUFFER, OTHER = Const("a buffer of the graph"), Const("memory of its own")
 
 
 def enabled(m: Machine) -> bool:
@@ -59,3 +64,33 @@ def is_plain(sample: Tensor) -> bool:
         return False
     asked = any(keyword.arg in (None, "requires_grad") for keyword in node.keywords)
     return node.func.attr in operations.listed("sized") and not asked and sample.kind == "float"
+
+
+def note_graphed(m: Machine, graph: Obj) -> None:
+    """A graphed callable returns the gradients of its parameters in buffers of its graph.
+
+    Autograd keeps a first gradient as it comes, without a copy (measured: `benchmarks/graphed_gradients.py`).
+    """
+    m.heap.write(graph.fields, "gradient", OTHER if m.trains else NONE)
+    m.memo.setdefault(GRAPHED, []).append(graph)
+
+
+def note_backward(m: Machine, target: Value, place: Place) -> None:
+    """A backward pass of graphed callables overwrites the gradients that are their buffers."""
+    through = target.through if isinstance(target, Tensor) and not m.captures else frozenset()
+    for graph in m.memo.get(GRAPHED, ()):
+        held = alternatives(graph.fields["gradient"])
+        if graph not in through or m.backward_hooks:
+            continue
+        if BUFFER in held:
+            first = m.memo["first gradient", graph.serial]
+            m.emit(Called(place=place, what="gradient-overwritten", target=graph, data=first))
+        if any(part is NONE for part in held):
+            m.memo["first gradient", graph.serial] = place
+            m.heap.write(graph.fields, "gradient", BUFFER)
+
+
+def note_replaced(m: Machine, *, dropped: bool) -> None:
+    """The program drops gradients, or gives parameters memory of its own for them."""
+    for graph in m.memo.get(GRAPHED, ()):
+        m.heap.write(graph.fields, "gradient", NONE if dropped else OTHER)

@@ -41,6 +41,7 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def put(
         lifetimes.note_escape(m, (value,))
         refills.note_lost(m, place)
         if name == "grad":
-            m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
+            _set_gradient(m, owner, value, place)
     elif isinstance(owner, External):
         library.wrote_external(m, owner, name, value, place)
 
@@ -151,8 +152,13 @@ def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place
     elif name == "requires_grad":
         note_gradients_wanted(m, [owner], value, place)
     elif name == "grad":
-        m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
+        _set_gradient(m, owner, value, place)
         library.note_grad(m, owner, value, place)
+
+
+def _set_gradient(m: Machine, owner: Value, value: Value, place: Place) -> None:
+    m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
+    gradients.note_replaced(m, dropped=is_none(value))
 
 
 def note_gradients_wanted(m: Machine, tensors: list[Tensor], wanted: Value | None, place: Place) -> None:

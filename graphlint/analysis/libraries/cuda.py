@@ -250,6 +250,8 @@ def _own_gradients(call: Call, target: Value, graph: Obj) -> None:
         for parameter in nn.parameters_of(call.m, target, call.place):
             buffer = Tensor(Storage("cuda", call.place, graph), "float", parameter.ndim)
             call.m.memo["graphed gradient", parameter.storage.serial] = buffer
+        if call.name.startswith("torch."):  # TransformerEngine returns copies
+            gradients.note_graphed(call.m, graph)
 
 
 def _restore_forward(call: Call, target: Value) -> None:

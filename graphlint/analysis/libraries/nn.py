@@ -283,6 +283,8 @@ def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
     data = dropped is not False if given is None or isinstance(given, Const) else None
     target = call.owner or NONE
     call.m.emit(Called(place=call.place, what="zero-grad", target=target, arguments=touched, data=data))
+    if data is not False:
+        gradients.note_replaced(call.m, dropped=True)
 
 
 def _add_module(call: Call) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, loops, tensor_ops, timeline
+from graphlint.analysis import calls, gradients, loops, tensor_ops, timeline
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -165,6 +165,8 @@ def _backward(call: Call) -> Value:
     event = Called(place=call.place, what="backward", target=target, arguments=trained, data=call.name)
     event.keywords = call.arguments.kwargs
     m.emit(event)
+    if call.name != "torch.autograd.grad":
+        gradients.note_backward(m, target, call.place)
     if isinstance(target, Tensor):
         tensor_ops.note_use(m, [target], call.place)
     if m.captures:

@@ -39,7 +39,7 @@ class Trainer:
         self.opt = torch.optim.SGD(network.parameters(), lr=0.01)
 
     def step(self, images, target):
-        self.opt.zero_grad(set_to_none=False)
+        self.opt.zero_grad()
         loss = (self.manager(images) - target).square().mean()
         loss.backward()
         self.opt.step()
