@@ -1,10 +1,11 @@
 """Every measurement of the sentinel on a GPU, in one command.
 
-`python benchmarks/sentinel_on_gpu.py OUT [--virtual] [--seconds N] [--jobs N]` runs the tests, what watching
-changes and costs, and the table of scenarios: what is timed alone, the rest N at a time. Each step is a
-process of its own with a time limit; what it prints is in `OUT/<step>.txt` as it comes, and how it ended is a
-line of `OUT/steps.jsonl`. Steps that a run before has ended well are not run again, and none begins after N
-seconds: call it as often as there is time.
+`python benchmarks/sentinel_on_gpu.py OUT [--virtual] [--seconds N] [--jobs N] [--cases FOLDER] [--only WORD]`
+runs the tests, what watching changes and costs, and the table of scenarios and of the annotated programs of a
+folder: what is timed alone, the rest N at a time. Each step is a process of its own with a time limit; what it
+prints is in `OUT/<step>.txt` as it comes, and how it ended is a line of `OUT/steps.jsonl`. Steps that a run
+before has ended well are not run again, and none begins after N seconds: call it as often as there is time.
+With `--only` the steps whose names begin with a word are run, or with one of several with commas between.
 With `--virtual` everything runs on the virtual device, which shows that the command works.
 """
 
@@ -33,9 +34,9 @@ class Step:
     limit: int
 
 
-def steps(virtual: bool) -> list[Step]:
+def steps(virtual: bool, cases: Path | None = None) -> list[Step]:
     """All of them, what says most first."""
-    from benchmarks.sentinel_table import RIGHT, SILENT
+    from benchmarks.sentinel_table import RIGHT, SILENT, case_paths
 
     device = ("--virtual",) if virtual else ()
     tests = sorted((ROOT / "tests" / "sentinel").glob("test_watch_*.py"))
@@ -45,9 +46,12 @@ def steps(virtual: bool) -> list[Step]:
         Step(f"cost-{mode}", (_benchmark("cost"), *device, mode), 150) for mode in ("watch", "canary", "test")
     ]
     found += [Step("cost-wrapped", (_benchmark("wrapped"), *device), 150)]
+    where = () if virtual else ("--gpu",)
     for name in (*SILENT, *RIGHT):
-        where = () if virtual else ("--gpu",)
         found.append(Step(f"scenario-{name}", (_benchmark("table"), *where, "--only", name), 90))
+    for name in case_paths(cases) if cases is not None else ():
+        one = (_benchmark("table"), *where, "--cases", str(cases), "--only", name)
+        found.append(Step(f"case-{name.replace('/', '-')}", one, 120))
     for path in tests:
         found.append(Step(path.stem, ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)), 180))
     return found
@@ -114,11 +118,18 @@ def _number(arguments: list[str], option: str, otherwise: float) -> float:
     return float(arguments[arguments.index(option) + 1]) if option in arguments else otherwise
 
 
+def _text(arguments: list[str], option: str) -> str:
+    return arguments[arguments.index(option) + 1] if option in arguments else ""
+
+
 def main() -> int:
     arguments = sys.argv[1:]
     seconds, jobs = _number(arguments, "--seconds", 1e9), int(_number(arguments, "--jobs", 1))
-    out = Path(arguments[0]).absolute()
-    return int(run_all(steps("--virtual" in arguments), out, seconds, jobs) > 0)
+    out, cases = Path(arguments[0]).absolute(), _text(arguments, "--cases")
+    wanted = steps("--virtual" in arguments, Path(cases).absolute() if cases else None)
+    words = tuple(_text(arguments, "--only").split(","))
+    wanted = [step for step in wanted if step.name.startswith(words)]
+    return int(run_all(wanted, out, seconds, jobs) > 0)
 
 
 if __name__ == "__main__":

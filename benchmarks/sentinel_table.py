@@ -5,7 +5,7 @@ right ones.
 tests/sentinel/scenarios that were measured as silently wrong or as right, and the annotated programs of a
 folder that holds `inference` and `training` with their `drive.py`, each in a process of its own, and writes
 a table in Markdown. With `--gpu` the programs run on the GPU, one after the other in one process.
-`--only NAME` runs one scenario.
+`--only NAME` runs one scenario, or one program of the folder, such as `inference/003_..._bug`.
 """
 
 from __future__ import annotations
@@ -202,6 +202,8 @@ def shown(row: Row) -> str:
 def table(title: str, programs: dict[str, tuple[str, Callable[[], Any]]], wanted: bool | None) -> list[str]:
     """One table. `wanted` says whether findings are hoped for; None where it depends on the program's
     errors."""
+    if not programs:
+        return []
     lines = [
         f"## {title}",
         "",
@@ -229,12 +231,18 @@ def table(title: str, programs: dict[str, tuple[str, Callable[[], Any]]], wanted
     return lines
 
 
-def cases(folder: Path, bad: bool) -> dict[str, tuple[str, Callable[[], Any]]]:
-    found: dict[str, tuple[str, Callable[[], Any]]] = {}
-    for path in sorted(folder.glob("*/*.py")):
-        if path.stem != "drive" and path.stem.endswith("_bug") == bad:
-            found[f"{path.parent.name}/{path.stem}"] = ("", case(path))
-    return found
+def case_paths(folder: Path) -> dict[str, Path]:
+    """The annotated programs of a folder by name."""
+    paths = sorted(path for path in folder.glob("*/*.py") if path.stem != "drive")
+    return {f"{path.parent.name}/{path.stem}": path for path in paths}
+
+
+def cases(folder: Path, bad: bool, only: str | None) -> dict[str, tuple[str, Callable[[], Any]]]:
+    return {
+        name: ("", case(path))
+        for name, path in case_paths(folder).items()
+        if name.endswith("_bug") == bad and only in (None, name)
+    }
 
 
 def option(name: str) -> str | None:
@@ -266,8 +274,8 @@ def main() -> None:
     lines += table("Scenarios that are right", right, False)
     folder = option("--cases")
     if folder is not None:
-        lines += table("Annotated programs with a hazard", cases(Path(folder), True), True)
-        lines += table("Annotated programs without", cases(Path(folder), False), False)
+        lines += table("Annotated programs with a hazard", cases(Path(folder), True, only), True)
+        lines += table("Annotated programs without", cases(Path(folder), False, only), False)
     text = "\n".join(lines)
     out = option("--out")
     if out is not None:
