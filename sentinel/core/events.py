@@ -49,6 +49,11 @@ class Input:
     cast: bool = False  # autocast's cache holds it: a weight that was cast before the capture
 
     @property
+    def adds(self) -> bool:
+        """Whether it is a gradient that the graph adds to."""
+        return self.written and not self.cleared and any(name.kind == "gradient" for name in self.names)
+
+    @property
     def shown(self) -> str:
         """What a message calls it."""
         if self.names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.machine import Check, Graph, State
@@ -17,30 +17,38 @@ class AccumulatingGradients(Check):
     """
 
     name = "accumulating-gradients"
-    subscribes = (events.Written, events.Replayed)
+    subscribes = (events.CaptureEnded, events.Written, events.Replayed)
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._now = 0
+        self._adding = False  # whether some graph adds to gradients that it did not make
         self._written: dict[int, tuple[int, int]] = {}  # memory that was written, when and where
         self._replayed: dict[int, int] = {}  # of each graph, when
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
+        if isinstance(event, events.CaptureEnded):
+            self._adding = self._adding or any(given.adds for given in event.inputs)
+        if not self._adding:
+            return ()
         self._now += 1
         if isinstance(event, events.Written):
             self._written[event.memory] = (self._now, event.site)
-        elif isinstance(event, events.Replayed):
-            graph = self.state.graphs[event.graph]
-            if graph.replays > 1 and graph.knows_writes:
-                yield from self._judge(graph, self._replayed.get(graph.number, self._now))
-            self._replayed[graph.number] = self._now
-            self._written.update((memory, (self._now, event.site)) for memory in graph.written)
+        return self._replay(event) if isinstance(event, events.Replayed) else ()
+
+    def _replay(self, event: events.Replayed) -> list[Finding]:
+        graph, found = self.state.graphs[event.graph], []
+        if graph.replays > 1 and graph.knows_writes:
+            found = list(self._judge(graph, self._replayed.get(graph.number, self._now)))
+        self._replayed[graph.number] = self._now
+        self._written.update((memory, (self._now, event.site)) for memory in graph.written)
+        return found
 
     def _judge(self, graph: Graph, since: int) -> Iterator[Finding]:
         fresh = {memory for memory in graph.inputs if self._written.get(memory, (0, 0))[0] > since}
         weights = {name.text: memory for memory in fresh for name in graph.inputs[memory].names}
         for memory, given in graph.inputs.items() if weights else ():
-            if not given.written or given.cleared or memory in fresh:
+            if not given.adds or memory in fresh:
                 continue
             for name in given.names:
                 weight = weights.get(name.text.removesuffix(".grad")) if name.kind == "gradient" else None

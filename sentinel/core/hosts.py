@@ -3,7 +3,7 @@ read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.machine import Check, Graph, Run, State
@@ -32,10 +32,14 @@ class HostTransfers(Check):
         self._landing: dict[int, tuple[Graph, Run]] = {}
         self._leaving: dict[int, tuple[Graph, Run]] = {}
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Replayed):
             self._replay(self.state.graphs[event.graph], event)
-        elif isinstance(event, events.SentToHost):
+            return ()
+        return self._transfer(event)
+
+    def _transfer(self, event: events.Event) -> Iterator[Finding]:
+        if isinstance(event, events.SentToHost):
             graph = self.state.producers.get(event.source)
             if graph is not None:
                 self._landing[event.host] = (graph, self._run(event.stream, event.site))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.machine import Check, Graph, State
@@ -20,20 +20,22 @@ class InputsInPlace(Check):
         self._written: set[int] = set()
         self._moved: dict[int, dict[int, list[events.NameMoved]]] = {}  # by graph and memory
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
+        if isinstance(event, events.Replayed):
+            graph = self.state.graphs[event.graph]
+            return self._judge(graph) if graph.freed or self._moved else ()
         if isinstance(event, events.CaptureEnded):
-            yield from self._cast(self.state.graphs[event.graph])
-        elif isinstance(event, events.NameMoved):
+            return self._cast(self.state.graphs[event.graph])
+        if isinstance(event, events.NameMoved):
             self._moved.setdefault(event.graph, {}).setdefault(event.memory, []).append(event)
         elif isinstance(event, events.Written):
             self._written.add(event.memory)
-        elif isinstance(event, events.Replayed):
-            yield from self._judge(self.state.graphs[event.graph])
+        return ()
 
     def _judge(self, graph: Graph) -> Iterator[Finding]:
         moves = self._moved.pop(graph.number, {})
         freed, abandoned = self.state.freed, self.state.abandoned
-        for memory in (freed.keys() & graph.inputs.keys()) | moves.keys():
+        for memory in graph.freed | moves.keys():
             moved = moves.get(memory, [])
             dropped = next((move for move in moved if move.name.kind == "gradient"), None)
             if dropped is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.clocks import Clocks
@@ -33,6 +34,7 @@ class Graph:
     by_library: bool = False
     hosts: tuple[events.Input, ...] = ()  # the inputs that lie on the host
     overwrites: set[int] = field(default_factory=set)  # memory of other graphs' outputs
+    freed: set[int] = field(default_factory=set)  # of its inputs' memory, what is gone
     replays: int = 0
     last: Run | None = None
 
@@ -59,20 +61,8 @@ class State:
     abandoned: dict[int, Graph] = field(default_factory=dict)  # outputs, by their graph which is gone
     freed: dict[int, int] = field(default_factory=dict)  # memory that is gone, and where it went
 
-    def note(self, event: events.Event) -> None:
-        """Bring what is shared up to date, before the checks see the event."""
-        if isinstance(event, events.CaptureEnded):
-            self._add(event)
-        elif isinstance(event, events.MemoryFreed):
-            self._free(event)
-        elif isinstance(event, events.EventRecorded):
-            self.clocks.record(event.event, event.stream)
-        elif isinstance(event, events.EventAwaited):
-            self.clocks.wait(event.stream, event.event)
-        elif isinstance(event, events.Synchronised):
-            self.clocks.synchronise(event.stream, event.event)
-
-    def _add(self, event: events.CaptureEnded) -> None:
+    def add(self, event: events.CaptureEnded) -> None:
+        """There is a new graph."""
         graph = Graph(
             event.graph,
             event.pool,
@@ -84,11 +74,16 @@ class State:
             event.by_library,
             tuple(given for given in event.inputs if given.host),
         )
+        graph.freed.update(self.freed.keys() & graph.inputs.keys())
         self.graphs[event.graph] = graph
         self.producers.update((memory, graph) for memory in graph.outputs)
 
-    def _free(self, event: events.MemoryFreed) -> None:
+    def free(self, event: events.MemoryFreed) -> None:
+        """Memory is gone."""
         self.freed[event.memory] = event.site
+        for graph in self.graphs.values():
+            if event.memory in graph.inputs:
+                graph.freed.add(event.memory)
         if event.memory in self.abandoned:
             self.producers.pop(event.memory, None)
 
@@ -113,8 +108,8 @@ class Check:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
-        """Judge one event of a subscribed kind."""
+    def on(self, event: events.Event) -> Iterable[Finding]:
+        """Judge one event of a subscribed kind. Replays come often: who has nothing to judge returns ()."""
         raise NotImplementedError
 
     def finding(
@@ -153,16 +148,25 @@ class Machine:
             check = kind(self.state)
             for event in kind.subscribes:
                 self._subscribed.setdefault(event, []).append(check)
+        clocks = state.clocks
+        self._before: dict[type, Callable[[Any], None]] = {  # what brings the state up to date
+            events.CaptureEnded: state.add,
+            events.MemoryFreed: state.free,
+            events.EventRecorded: lambda event: clocks.record(event.event, event.stream),
+            events.EventAwaited: lambda event: clocks.wait(event.stream, event.event),
+            events.Synchronised: lambda event: clocks.synchronise(event.stream, event.event),
+        }
 
     def handle(self, event: events.Event) -> list[Finding]:
         """What the event shows to be wrong."""
-        state = self.state
-        state.note(event)
-        if isinstance(event, events.Replayed):
+        if type(event) is events.Replayed:
             return self._replay(event)
+        before = self._before.get(type(event))
+        if before is not None:
+            before(event)
         found = self._ask(event)
-        if isinstance(event, events.GraphGone):
-            state.drop(event.graph)
+        if type(event) is events.GraphGone:
+            self.state.drop(event.graph)
         return found
 
     def _replay(self, event: events.Replayed) -> list[Finding]:
@@ -174,5 +178,7 @@ class Machine:
         return found
 
     def _ask(self, event: events.Event) -> list[Finding]:
-        checks = self._subscribed.get(type(event))
-        return [finding for check in checks for finding in check.on(event)] if checks else []
+        found: list[Finding] = []
+        for check in self._subscribed.get(type(event), ()):
+            found.extend(check.on(event))
+        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.machine import Check, Graph, Run, State
@@ -19,11 +19,10 @@ class ConcurrentReplays(Check):
         super().__init__(state)
         self._streams: set[int] = set()
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
         assert isinstance(event, events.Replayed)
         self._streams.add(event.stream)
-        if len(self._streams) > 1:
-            yield from self._judge(event)
+        return self._judge(event) if len(self._streams) > 1 else ()
 
     def _judge(self, event: events.Replayed) -> Iterator[Finding]:
         graph = self.state.graphs[event.graph]
@@ -68,13 +67,15 @@ class UnorderedInputs(Check):
         super().__init__(state)
         self._writes: dict[int, dict[int, Run]] = {}  # by memory and stream
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Written):
-            yield from self._write(event)
-        elif isinstance(event, events.Replayed):
-            graph = self.state.graphs[event.graph]
-            for memory in self._writes.keys() & graph.inputs.keys():
-                yield from self._judge(graph, graph.inputs[memory], self._writes.pop(memory), event.stream)
+            return self._write(event)
+        return self._replay(event) if self._writes and isinstance(event, events.Replayed) else ()
+
+    def _replay(self, event: events.Replayed) -> Iterator[Finding]:
+        graph = self.state.graphs[event.graph]
+        for memory in self._writes.keys() & graph.inputs.keys():
+            yield from self._judge(graph, graph.inputs[memory], self._writes.pop(memory), event.stream)
 
     def _write(self, event: events.Written) -> Iterator[Finding]:
         for graph in self.state.graphs.values():
@@ -108,13 +109,15 @@ class UnorderedOutputs(Check):
         super().__init__(state)
         self._reads: dict[int, dict[int, Run]] = {}  # by memory and stream
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Read):
-            yield from self._read(event)
-        elif isinstance(event, events.Replayed):
-            graph = self.state.graphs[event.graph]
-            for memory in graph.written if self._reads else ():
-                yield from self._overwritten(graph, self._reads.pop(memory, {}), event.stream)
+            return self._read(event)
+        return self._replay(event) if self._reads and isinstance(event, events.Replayed) else ()
+
+    def _replay(self, event: events.Replayed) -> Iterator[Finding]:
+        graph = self.state.graphs[event.graph]
+        for memory in graph.written:
+            yield from self._overwritten(graph, self._reads.pop(memory, {}), event.stream)
 
     def _read(self, event: events.Read) -> Iterator[Finding]:
         graph = self.state.producers.get(event.memory)

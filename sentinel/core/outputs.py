@@ -3,7 +3,7 @@ overwritten."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.machine import Check, Graph, State
@@ -85,15 +85,18 @@ class PoolOverwrites(Check):
         super().__init__(state)
         self._by: dict[int, tuple[Graph, int]] = {}  # who wrote over an output's memory, and from where
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
+        if isinstance(event, events.Replayed):
+            graph = self.state.graphs[event.graph]
+            return self._replay(graph, event.site) if self._by or graph.overwrites else ()
         if isinstance(event, events.CaptureEnded):
             self._compare(self.state.graphs[event.graph])
-        elif isinstance(event, events.Read):
-            graph = self.state.producers.get(event.memory)
-            if graph is not None and event.memory in self._by:
-                yield self._finding(graph, event.memory, "read")
-        elif isinstance(event, events.Replayed):
-            yield from self._replay(self.state.graphs[event.graph], event.site)
+        return self._read(event) if self._by and isinstance(event, events.Read) else ()
+
+    def _read(self, event: events.Read) -> Iterator[Finding]:
+        graph = self.state.producers.get(event.memory)
+        if graph is not None and event.memory in self._by:
+            yield self._finding(graph, event.memory, "read")
 
     def _compare(self, graph: Graph) -> None:
         """Note whose outputs a graph writes over, and who writes over its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.sentinel.core import events
@@ -33,7 +33,10 @@ class RewrittenInputs(Check):
         self._cycles: dict[int, _Cycles] = {}
         self._sites: dict[int, int] = {}  # where memory was written last
 
-    def on(self, event: events.Event) -> Iterator[Finding]:
+    def on(self, event: events.Event) -> Iterable[Finding]:
+        if isinstance(event, events.Replayed):
+            cycles = self._cycles.get(event.graph)
+            return self._judge(self.state.graphs[event.graph], cycles) if cycles is not None else ()
         if isinstance(event, events.InputsWritten):
             self._of(event.graph).written.update(event.memories)
         elif isinstance(event, events.Written):
@@ -43,8 +46,7 @@ class RewrittenInputs(Check):
                     self._of(number).written.add(event.memory)
         elif isinstance(event, events.GraphGone):
             self._cycles.pop(event.graph, None)
-        elif isinstance(event, events.Replayed) and event.graph in self._cycles:
-            yield from self._judge(self.state.graphs[event.graph], self._cycles[event.graph])
+        return ()
 
     def _of(self, graph: int) -> _Cycles:
         return self._cycles.setdefault(graph, _Cycles())

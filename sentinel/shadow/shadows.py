@@ -50,6 +50,7 @@ class Shadows(Companion):
         self._effects = Effects(observer.report)
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # by a `with` statement, just now
         self._shadows: weakref.WeakKeyDictionary[Any, _Shadow] = weakref.WeakKeyDictionary()
+        self._running = 0  # eager runs whose replay has not been issued
 
     def entering(self, graph: Any, caller: FrameType) -> None:
         self._shadows.pop(graph, None)
@@ -82,8 +83,10 @@ class Shadows(Companion):
         self._shadows.pop(graph, None)
 
     def replaying(self, graph: Any, number: int) -> None:
+        if self._observer.mode != "test":
+            return
         shadow = self._shadows.get(graph)
-        if shadow is None or self._observer.mode != "test" or is_aside():
+        if shadow is None or is_aside():
             return
         shadow.replays += 1
         if not _compared(shadow.replays) or torch.cuda.is_current_stream_capturing():
@@ -94,14 +97,16 @@ class Shadows(Companion):
         try:
             with aside():
                 shadow.eager = shadow.subject.before_replay(sys._getframe(1), shadow.replays)
+            self._running += 1
         except NotRunnable as reason:
             self._cannot(reason)
 
     def replayed(self, graph: Any, number: int) -> None:
-        shadow = self._shadows.get(graph)
+        shadow = self._shadows.get(graph) if self._running else None
         if shadow is None or shadow.eager is None:
             return
         eager, shadow.eager = shadow.eager, None
+        self._running -= 1
         try:
             with aside():
                 verdict = eager.judge()

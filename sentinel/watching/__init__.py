@@ -37,6 +37,5 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     contexts.install(patches, observer)
     calls, shadows, twins = Calls(patches, observer), Shadows(observer), Twins(observer)
     canaries = Canaries(observer)  # takes the pattern out of the inputs before a shadow reads them
-    observer.companions += [calls, canaries, shadows, twins]
-    observer.companions += [Census(observer), Padding(observer), Consumed(observer)]
+    observer.add([calls, canaries, shadows, twins, Census(observer), Padding(observer), Consumed(observer)])
     return observer

@@ -48,10 +48,12 @@ class Collecting(Companion):
 
     def __init__(self) -> None:
         self.now = False
+        self.times = 0  # that it has been
         gc.callbacks.append(self._told)
 
     def _told(self, phase: str, _: dict[str, int]) -> None:
         self.now = phase == "start"
+        self.times += self.now
 
     def finish(self) -> None:
         """Also the collector of captures that were never ended goes on."""

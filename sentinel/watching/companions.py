@@ -51,6 +51,12 @@ class Companion:
         """Nobody watches any more."""
 
 
+def overriding(companions: list[Companion], name: str) -> list[Any]:
+    """The methods of a name that do something."""
+    plain = getattr(Companion, name)
+    return [getattr(one, name) for one in companions if getattr(type(one), name) is not plain]
+
+
 @contextmanager
 def aside() -> Iterator[None]:
     """What this thread does in the block is the sentinel's own, not the program's."""

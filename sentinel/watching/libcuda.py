@@ -6,8 +6,8 @@ import ctypes
 import os
 import struct
 import weakref
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 _pointer, _size, _uint = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
@@ -56,22 +56,25 @@ class _Memset(ctypes.Structure):
 
 
 @dataclass(slots=True)
-class Word:
-    """A number among a node's arguments that may be an address."""
+class Side:
+    """What a copy or a fill reads or writes."""
 
-    value: int
-    size: int = 1
-    reads: bool = True
-    writes: bool | None = None  # None: not known
+    address: int
+    size: int
+    writes: bool
     host: bool = False
 
 
 @dataclass(slots=True)
 class Node:
-    """A recorded kernel, copy or fill: what it is called, and the words of each of its arguments."""
+    """A recorded kernel, copy or fill. `name` is asked for when it is wanted.
 
-    name: str
-    arguments: list[list[Word]]
+    `sides` are those of a copy or a fill, `words` the numbers in each argument of a kernel: perhaps addresses.
+    """
+
+    name: Callable[[], str]
+    sides: list[Side] = field(default_factory=list)
+    words: list[tuple[int, ...]] = field(default_factory=list)
 
 
 class Driver:
@@ -121,27 +124,25 @@ class Driver:
         params = _Memset()
         self._cuda.cuGraphMemsetNodeGetParams(handle, ctypes.byref(params))
         size = params.width * params.element + params.pitch * max(params.height - 1, 0)
-        return Node("memset", [[Word(params.target, size=size, reads=False, writes=True)]])
+        return Node(lambda: "memset", [Side(params.target, size, writes=True)])
 
     def _memcpy(self, handle: Any) -> Node:
         params = _Memcpy()
         self._cuda.cuGraphMemcpyNodeGetParams(handle, ctypes.byref(params))
-        source, target = _end(params, "source"), _end(params, "target")
-        source.writes, target.reads, target.writes = False, False, True
-        return Node("memcpy", [[source], [target]])
+        return Node(lambda: "memcpy", [_side_of(params, "source"), _side_of(params, "target")])
 
     # Kernels.
 
     def _kernel(self, handle: Any) -> Node:
         params = _Kernel()
         if self._cuda.cuGraphKernelNodeGetParams_v2(handle, ctypes.byref(params)):
-            return Node("kernel", [])
-        name = self._name(params)
-        if params.arguments:
-            return Node(name, list(self._arguments(params)))
-        return Node(name, [_words(self._extra(params.extra))] if params.extra else [])
+            return Node(lambda: "kernel")
+        words = self._arguments(params) if params.arguments else ()
+        if not params.arguments and params.extra:
+            words = (_words(self._extra(params.extra)),)
+        return Node(lambda: self._name(params), words=list(words))
 
-    def _arguments(self, params: _Kernel) -> Iterator[list[Word]]:
+    def _arguments(self, params: _Kernel) -> Iterator[tuple[int, ...]]:
         layout = self._layout(params)
         pointers = (_pointer * len(layout)).from_address(params.arguments)
         for (offset, size), at in zip(layout, pointers):
@@ -192,7 +193,7 @@ class Driver:
             return b""
 
 
-def _end(params: _Memcpy, side: str) -> Word:
+def _side_of(params: _Memcpy, side: str) -> Side:
     def get(name: str) -> int:
         return int(getattr(params, f"{side}_{name}") or 0)
 
@@ -200,8 +201,8 @@ def _end(params: _Memcpy, side: str) -> Word:
     skipped = get("x") + get("pitch") * (get("y") + get("height") * get("z"))
     rows = max(params.height, 1) * max(params.depth, 1)
     size = params.width if rows == 1 else get("pitch") * rows
-    return Word(get("host" if host else "device") + skipped, size=size, host=host)
+    return Side(get("host" if host else "device") + skipped, size, side == "target", host)
 
 
-def _words(raw: bytes) -> list[Word]:
-    return [Word(value) for value in struct.unpack_from(f"{len(raw) // 8}Q", raw)]
+def _words(raw: bytes) -> tuple[int, ...]:
+    return struct.unpack_from(f"{len(raw) // 8}Q", raw)

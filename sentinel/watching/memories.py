@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -51,6 +51,10 @@ class Memories:
             return known
         return self._new(storage, base, size)
 
+    def living(self) -> Iterator[Memory]:
+        """What is known and not gone."""
+        return (memory for memory in list(self._by_base.values()) if memory.alive)
+
     def at(self, base: int) -> Memory | None:
         """The living memory that begins at an address, if it is known."""
         known = self._by_base.get(base)
@@ -89,8 +93,17 @@ def base_of(tensor: torch.Tensor) -> int:
 
 def every_tensor() -> list[torch.Tensor]:
     """Every tensor that Python knows."""
+    return _tensors_among(gc.get_objects())
+
+
+def young_tensors() -> list[torch.Tensor]:
+    """Those that were made since the garbage collector was at work, which takes no time to tell."""
+    return _tensors_among(gc.get_objects(generation=0))
+
+
+def _tensors_among(objects: list[Any]) -> list[torch.Tensor]:
     kinds = _kinds(torch.Tensor)
-    return [found for found in gc.get_objects() if type(found) in kinds]
+    return [found for found in objects if type(found) in kinds]
 
 
 def _kinds(kind: type) -> set[type]:

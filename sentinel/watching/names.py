@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CoroutineType, FrameType, GeneratorType
 from typing import Any
 
@@ -117,7 +117,7 @@ def _lastingly_held(tensor: torch.Tensor, apart_from: tuple[list[Any], ...]) -> 
 
 _RUNNING = (FrameType, GeneratorType, CoroutineType)
 
-_Look = tuple[Slot, "weakref.ref[torch.Tensor]", int, Named]
+_Look = tuple[Callable[[], Any], "weakref.ref[torch.Tensor]", int, Named]
 
 
 class Watchlist:
@@ -130,23 +130,36 @@ class Watchlist:
         for named in names:
             if named.anchor is not None:
                 slot, tensor = named.anchor
-                look = (slot, tensor, named.memory.base, named)
+                look = (slot.look, tensor, named.memory.base, named)
                 (self._local if isinstance(slot.root, FrameRoot) else steady).append(look)
         self._steady = steady
         self._next = self._replays = 0
         self._given = [named for named in names if named.has_arguments]
+        self._lost: dict[int, Named] = {}  # by the number of the memory, which is freed
 
-    def moved(self, graph: int, freed: set[int], arguments: bool) -> Iterator[NameMoved]:
+    def lost(self, memory: int) -> None:
+        """Memory is freed."""
+        if memory in self._by_memory:
+            self._lost[memory] = self._by_memory[memory]
+
+    def moved(self, graph: int, arguments: bool) -> Iterable[NameMoved]:
         """What has to be said before a replay, given the memory that was freed so far.
 
         With `arguments`, also of inputs that lie where they were: the arguments of this call that were inputs
         at capture.
         """
-        suspects = {memory: self._by_memory[memory] for memory in freed & self._by_memory.keys()}
-        for slot, tensor, base, named in self._due():
-            value = slot.look()
+        suspects = self._suspects()
+        return self._told(graph, suspects, arguments) if suspects or (arguments and self._given) else ()
+
+    def _suspects(self) -> dict[int, Named]:
+        suspects = self._lost
+        for look, tensor, base, named in self._due():
+            value = look()
             if value is not tensor() or value is None or address(value) != base:
-                suspects[named.memory.number] = named
+                suspects = {**suspects, named.memory.number: named}
+        return suspects
+
+    def _told(self, graph: int, suspects: dict[int, Named], arguments: bool) -> Iterator[NameMoved]:
         for memory, named in suspects.items():
             for name, now, kept in named.judge():
                 yield NameMoved(graph, memory, name, now, kept)
@@ -168,8 +181,8 @@ class Watchlist:
 
 
 def _is_same(look: _Look) -> bool:
-    slot, tensor, base, _ = look
-    value = slot.look()
+    now, tensor, base, _ = look
+    value = now()
     if value is MISSING:
         return True  # the function has returned: what it held says nothing any more
     return value is tensor() and value is not None and base_of(value) == base

@@ -18,7 +18,7 @@ from graphlint.sentinel.findings import Finding
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording, pool_number
 from graphlint.sentinel.watching.collector import Collecting
-from graphlint.sentinel.watching.companions import Companion, aside, is_aside
+from graphlint.sentinel.watching.companions import Companion, aside, is_aside, overriding
 from graphlint.sentinel.watching.memories import Memories, Memory
 from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
@@ -57,20 +57,28 @@ class Observer:
         self.listeners: list[Callable[[Captured, int], None]] = []  # are told of each graph
         self.collecting = Collecting()
         self.companions: list[Companion] = [self.collecting]
+        self._before_replays: list[Callable[[Any, int], None]] = []
+        self._after_replays: list[Callable[[Any, int], None]] = []
         self.written: dict[int, dict[int, Any]] = {}  # of a graph just captured
         self.accused: set[int] = set()  # graphs of which something was found
         self.counts = [0, 0]  # captures, replays
         self._lock = threading.RLock()
         self._local = threading.local()
-        self._freed: set[int] = set()
         self._records: dict[int, Record] = {}
         self._gone: list[int] = []  # graphs that were collected, perhaps in the middle of something
+
+    def add(self, companions: list[Companion]) -> None:
+        """Have these told as well."""
+        self.companions += companions
+        self._before_replays = overriding(self.companions, "replaying")
+        self._after_replays = overriding(self.companions[::-1], "replayed")
 
     # Captures.
 
     def begun(self, graph: Any) -> None:
         """A capture has begun on this thread."""
         self._local.capturing = True
+        self._local.collected = self.collecting.times
         with self._lock:
             self.recording.begin(graph)
         for companion in self.companions:
@@ -88,8 +96,9 @@ class Observer:
         self._local.capturing = False
         with self._lock:
             pool = pool_number(graph.pool())
+            all_young = self._local.collected == self.collecting.times
             with aside():
-                captured = read(self.recording, accesses, pool, self.memories)
+                captured = read(self.recording, accesses, pool, self.memories, all_young)
             record = Record(next(_numbers))
             self.counts[0] += 1
             record.captured, record.names = captured, Watchlist(captured.names)
@@ -136,33 +145,35 @@ class Observer:
             return
         with self._lock:
             self.counts[1] += 1
-            self._drain()
+            if self._gone or self.memories.freed:
+                self._drain()
             if self.reads is not None and record.captured is not None:
                 replays = self.machine.state.graphs[record.number].replays
                 self.reads.replaying(record.number, replays, record.captured.kept)
             if self.mode != "watch":
                 self.tell(events.InputsWritten(record.number, tuple(record.versions.written())))
-            for event in record.names.moved(record.number, self._freed, self.reads is not None):
+            for event in record.names.moved(record.number, self.reads is not None):
                 self.tell(event)
             self.tell(
                 events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())
             )
-        for companion in self.companions:
-            companion.replaying(graph, record.number)
+        for tell in self._before_replays:
+            tell(graph, record.number)
 
     def replayed(self, graph: Any) -> None:
         """Its replay has been issued."""
         record = self._records.get(id(graph))
         if record is not None and not is_aside():
-            for companion in reversed(self.companions):
-                companion.replayed(graph, record.number)
+            for tell in self._after_replays:
+                tell(graph, record.number)
 
     def _drain(self) -> None:
         freed = self.memories.freed
         while freed:
             memory, site = freed.popleft()
-            self._freed.add(memory)
             self.tell(events.MemoryFreed(memory, site))
+            for record in list(self._records.values()):
+                record.names.lost(memory)
         while self._gone:
             self.tell(events.GraphGone(self._gone.pop()))
 

@@ -64,7 +64,8 @@ class Sites:
     """Numbers for single lines, which cost less than stacks."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[CodeType, int], int] = {}
+        self._numbers: dict[tuple[int, int], int] = {}  # code is long to hash: by its address
+        self._lines: dict[tuple[int, int], int] = {}
         self._sites: list[tuple[CodeType, int]] = []
 
     def here(self) -> int:
@@ -74,11 +75,16 @@ class Sites:
             frame = frame.f_back
         if frame is None:
             return -1
-        key = (frame.f_code, frame.f_lineno)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._sites)
-            self._sites.append(key)
+        number = self._numbers.get((id(frame.f_code), frame.f_lasti))
+        return self._new(frame) if number is None else number
+
+    def _new(self, frame: FrameType) -> int:
+        """Two instructions of a line have one number."""
+        code = frame.f_code
+        number = self._lines.setdefault((id(code), frame.f_lineno), len(self._sites))
+        if number == len(self._sites):
+            self._sites.append((code, frame.f_lineno))
+        self._numbers[id(code), frame.f_lasti] = number
         return number
 
     def stack(self, number: int) -> Stack:

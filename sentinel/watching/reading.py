@@ -13,7 +13,7 @@ from graphlint.sentinel.core import events
 from graphlint.sentinel.findings import Stack
 from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording
-from graphlint.sentinel.watching.memories import Memories, Memory, base_of, every_tensor
+from graphlint.sentinel.watching.memories import Memories, Memory, base_of, every_tensor, young_tensors
 from graphlint.sentinel.watching.names import Named
 from graphlint.sentinel.watching.slots import Found, Search, arguments
 
@@ -43,13 +43,21 @@ class Captured:
         )
 
 
-def read(recording: Recording, accesses: list[Access], pool: int, memories: Memories) -> Captured:
-    """Ask the program for its names of what was recorded."""
+def read(
+    recording: Recording, accesses: list[Access], pool: int, memories: Memories, all_young: bool
+) -> Captured:
+    """Ask the program for its names of what was recorded.
+
+    `all_young`: the garbage collector was not at work since the capture began, and so what was made since
+    then is found among the youngest objects.
+    """
     frames = places.frames()
     found, given = Search().tensors(frames), arguments(frames)
     del frames
     hosts = sorted(access.address for access in accesses if access.host)
-    return _Reader(recording, memories, pool, (found, given), hosts).sort(accesses)
+    reader = _Reader(recording, memories, pool, (found, given), hosts)
+    reader.look(accesses, all_young)
+    return reader.sort(accesses)
 
 
 def is_cast(tensor: torch.Tensor) -> bool:
@@ -77,17 +85,27 @@ class _Reader:
                 into[base_of(tensor)].append((tensor, slot))
         self._tensors: dict[int, set[weakref.ref[torch.Tensor]]] = defaultdict(set)  # on the pool's own
         self._casts: set[int] = set()  # where what autocast has made of weights begins
-        self._living = self._scan()
-        self._bases = sorted(self._living)
+        self._living: dict[int, Memory] = {}  # storages of the device that tensors of the process lie on
+        self._bases: list[int] = []
         self._captured = Captured()
         self._next_name = 1
 
-    def _scan(self) -> dict[int, Memory]:
-        """Every storage of the device that a tensor of the process lies on."""
-        living: dict[int, Memory] = {}
+    def look(self, accesses: list[Access], all_young: bool) -> None:
+        """Find the tensors that lie where the graph reads and writes. Nearly always they have names or are
+        new; only where something is left over every object of the process is looked at, which takes long."""
+        for memory in self._memories.living():
+            if self._recording.pool_of(memory.base) is not None:
+                self._living[memory.base] = memory
+        self._scan([tensor for found in self._slots.values() for tensor, _ in found])
+        if all_young:
+            self._scan(young_tensors())
+        if not all_young or any(map(self._is_left_over, accesses)):
+            self._scan(every_tensor())
+
+    def _scan(self, tensors: list[torch.Tensor]) -> None:
+        """Note the storages of the device that these tensors lie on."""
         caching = torch.is_autocast_cache_enabled()
-        named = (tensor for found in self._slots.values() for tensor, _ in found)
-        for tensor in (*named, *every_tensor()):
+        for tensor in tensors:
             base = base_of(tensor)
             if not base or not self._matters(base, tensor):
                 continue
@@ -95,11 +113,17 @@ class _Reader:
                 self._casts.add(base)
             if self._recording.pool_of(base) == self._pool:
                 self._tensors[base].add(weakref.ref(tensor))
-            if base not in living:
+            if base not in self._living:
                 memory = self._memories.of(tensor)
                 if memory is not None:
-                    living[memory.base] = memory
-        return living
+                    self._living[memory.base] = memory
+        self._bases = sorted(self._living)
+
+    def _is_left_over(self, access: Access) -> bool:
+        """Whether an access leads to memory from outside on which no known tensor lies."""
+        pool = self._recording.pool_of(access.address)
+        outside = pool != self._pool and (pool is not None or access.host)
+        return outside and self._covering(access.address) is None
 
     def sort(self, accesses: list[Access]) -> Captured:
         """Tell inputs from the graph's own memory, and find its outputs."""

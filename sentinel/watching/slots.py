@@ -12,7 +12,7 @@ import functools
 import itertools
 import sys
 import weakref
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -36,6 +36,9 @@ _DEEPEST = 4  # levels of containers that an argument is looked for in
 _MOST_GIVEN = 64  # items of each of them
 _KEYS = (str, int, tuple, bool, type(None), torch.dtype)
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, torch.dtype, torch.device)
+_QUICKLY_PLAIN = frozenset(_PLAIN)
+_CONTAINERS = frozenset((dict, list, tuple, deque, set, frozenset, OrderedDict, defaultdict))
+_WITHOUT_REFERENCES = (dict, list, tuple, CellType)
 
 Root = Callable[[], Any]
 Step = tuple[str, Any]
@@ -114,6 +117,7 @@ class Search:
         self._seen: set[int] = set()
         self._queue: deque[tuple[Any, str, Root, tuple[Step, ...]]] = deque()
         self._found: list[tuple[torch.Tensor, Slot]] = []
+        self._enters: dict[type, bool] = {}
 
     def tensors(self, frames: list[FrameType]) -> list[tuple[torch.Tensor, Slot]]:
         """Every tensor that is found, with where it is kept. A tensor that is kept twice comes twice."""
@@ -124,8 +128,16 @@ class Search:
         while self._queue and len(self._seen) < _MOST:
             value, text, root, steps = self._queue.popleft()
             for child, name, kind, step in _children(value):
-                self._meet(child, _joined(text, name, kind), kind, root, (*steps, step))
+                if self._matters(child):
+                    self._meet(child, _joined(text, name, kind), kind, root, (*steps, step))
         return self._found
+
+    def _matters(self, value: Any) -> bool:
+        """Whether something new may be found in it; most of what a module has is empty."""
+        kind = type(value)
+        if kind in _QUICKLY_PLAIN or (kind in _CONTAINERS and not value):
+            return False
+        return id(value) not in self._seen or issubclass(kind, torch.Tensor)
 
     def _locals(self, frame: FrameType) -> None:
         if not has_locals(frame):
@@ -155,12 +167,19 @@ class Search:
                 self._seen.add(id(value))
                 self._gradient(value, text)
             return
-        if id(value) in self._seen or not _may_enter(value):
+        if id(value) in self._seen or not self._may_enter(value):
             return
         self._seen.add(id(value))
-        with contextlib.suppress(TypeError):
-            root, steps = weakref.ref(value), ()
+        if type(value) not in _WITHOUT_REFERENCES:
+            with contextlib.suppress(TypeError):
+                root, steps = weakref.ref(value), ()
         self._queue.append((value, text, root, steps))
+
+    def _may_enter(self, value: Any) -> bool:
+        kind = type(value)
+        if kind not in self._enters:
+            self._enters[kind] = _may_enter(value)
+        return self._enters[kind]
 
     def _gradient(self, tensor: torch.Tensor, text: str) -> None:
         with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
