@@ -1,10 +1,11 @@
 """Every measurement of the sentinel on a GPU, in one command.
 
 `python benchmarks/sentinel_on_gpu.py OUT [--virtual] [--seconds N] [--jobs N] [--cases FOLDER] [--only WORD]`
-runs the tests, what watching changes and costs, and the table of scenarios and of the annotated programs of a
-folder: what is timed alone, the rest N at a time. Each step is a process of its own with a time limit; what it
-prints is in `OUT/<step>.txt` as it comes, and how it ended is a line of `OUT/steps.jsonl`. Steps that a run
-before has ended well are not run again, and none begins after N seconds: call it as often as there is time.
+runs the tests, what watching changes and costs, and the table of scenarios and of the annotated programs of
+a folder: what is timed alone, the rest N at a time. Each step is a process of its own with a time limit; what
+it prints is in `OUT/<step>.txt` as it comes, and how it ended is a line of `OUT/steps.jsonl`. Steps that a
+run before has ended well are not run again, and none begins after N seconds: call it as often as there is
+time.
 With `--only` the steps whose names begin with a word are run, or with one of several with commas between.
 With `--virtual` everything runs on the virtual device, which shows that the command works.
 """

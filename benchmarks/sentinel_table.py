@@ -4,7 +4,7 @@ right ones.
 `python benchmarks/sentinel_table.py [--cases FOLDER] [--out FILE] [--gpu]` runs the scenarios of
 tests/sentinel/scenarios that were measured as silently wrong or as right, and the annotated programs of a
 folder that holds `inference` and `training` with their `drive.py`, each in a process of its own, and writes
-a table in Markdown. With `--gpu` the programs run on the GPU, one after the other in one process.
+a table in Markdown. With `--gpu` the programs run on the GPU.
 `--only NAME` runs one scenario, or one program of the folder, such as `inference/003_..._bug`.
 """
 
@@ -174,9 +174,7 @@ def outcome(run: Callable[[], Any], mode: str) -> Row:
 
 
 def apart(run: Callable[[], Any], mode: str) -> Row:
-    """The same in a process of its own, unless there is a GPU, which a forked process may not use."""
-    if GPU:
-        return outcome(run, mode)
+    """The same in a process of its own; this one never uses a GPU, which a forked one could not use then."""
     with tempfile.TemporaryFile() as file:
         child = os.fork()
         if child == 0:

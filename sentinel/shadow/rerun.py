@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -63,7 +64,7 @@ def run(plan: Plan, names: dict[str, Any], back: Callable[[Walk], list[Change]])
         _set_back(changes)
         _drop_gradients(plan)
         try:
-            with plan.modes.again():
+            with plan.modes.again(), _warnings_are_no_errors():
                 result = _called(plan, names, made.bodies)
             made.effects = [] if changes else undo.effects()
             made.outputs = {what: snapshot(tensor) for what, tensor in plan.results(result).items()}
@@ -89,6 +90,17 @@ def _called(plan: Plan, names: dict[str, Any], bodies: set[CodeType]) -> dict[st
         return plan.call(names)
     finally:
         sys.setprofile(before)
+
+
+@contextmanager
+def _warnings_are_no_errors() -> Iterator[None]:
+    """Filters of the program may make errors of warnings, which torch has for code that runs anew."""
+    if not any(one[0] == "error" for one in warnings.filters):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager

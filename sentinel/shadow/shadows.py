@@ -73,11 +73,11 @@ class Shadows(Companion):
             self._cannot(NotRunnable("it stands between `capture_begin` and `capture_end`, in no block"))
 
     def left(self, graph: Any, error: BaseException | None, caller: FrameType) -> None:
-        writes = self._observer.written.pop(id(graph), {})  # of graphs without a shadow, too
+        seen = self._observer.written.pop(id(graph), None)  # of graphs without a shadow, too
         shadow = self._shadows.get(graph)
         if shadow is not None and error is None:
             with aside():
-                shadow.subject.ended(statement_frame(caller), writes)
+                shadow.subject.ended(statement_frame(caller), seen.outside if seen is not None else {})
 
     def lost(self, graph: Any) -> None:
         self._shadows.pop(graph, None)

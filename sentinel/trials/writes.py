@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.device import active as virtual
+from graphlint.sentinel.watching.operators import operator
 
 # Running statistics, which these operations write although their schemas do not say so.
 _UNSAID = {
@@ -101,16 +102,35 @@ class Outside:
 
 
 class Writes:
-    """Follows operations: which memory they take anew, and which they write that was there before."""
+    """Follows operations: which memory they take anew, and which they write that was there before.
+
+    Of the latter `cleared` is what they overwrite before anything reads it. Not `complete` when something was
+    launched that is no operation of torch.
+    """
 
     def __init__(self) -> None:
         self.outside: dict[int, Outside] = {}
+        self.cleared: set[int] = set()
+        self.complete = True
         self._fresh: set[int] = set()
+        self._read: set[int] = set()
 
     def before(self, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """An operation is about to run."""
+        known = operator(function)
+        only_written = known.only_written if known is not None else ()
+        for key, value in (*enumerate(args), *kwargs.items()):
+            for tensor in tensors_of(value):
+                self._touched(tensor, key in only_written)
         for tensor in written_by(function, args, kwargs):
             self.note(tensor)
+
+    def _touched(self, tensor: torch.Tensor, only_written: bool) -> None:
+        memory = memory_of(tensor)
+        if not only_written:
+            self._read.add(memory)
+        elif memory not in self._read and memory not in self.outside:
+            self.cleared.add(memory)
 
     def note(self, tensor: torch.Tensor) -> bool:
         """A tensor is about to be written; whether its memory is old and not known to be written yet."""
@@ -187,18 +207,14 @@ def _saving(run: Any, log: WriteLog) -> Any:
 
 def written_by(function: Any, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The tensors among an operation's arguments that it writes."""
-    schema = getattr(function, "_schema", None)
-    if schema is None:
+    known = operator(function)
+    if known is None:
         return []
-    if not schema.is_mutable:
-        unsaid = _UNSAID.get(schema.name.rpartition("::")[2], ())
+    if not known.written:
+        unsaid = _UNSAID.get(known.kind, ())
         return [args[at] for at in unsaid if at < len(args) and isinstance(args[at], torch.Tensor)]
-    found: list[torch.Tensor] = []
-    for at, argument in enumerate(schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            given = args[at] if at < len(args) else kwargs.get(argument.name)
-            found += tensors_of(given)
-    return found
+    given = (*enumerate(args), *kwargs.items())
+    return [tensor for key, value in given if key in known.written for tensor in tensors_of(value)]
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:

@@ -47,6 +47,7 @@ class Calls(Companion):
         self._open: list[_Open] = []
         self._statements: set[int] = set()
         self._captures, self._serials = itertools.count(1), itertools.count(1)
+        self._patches = patches
         refused.install(patches, self)
 
     # What companions are told.
@@ -61,6 +62,7 @@ class Calls(Companion):
         found = self._of(graph)
         if found is None or is_aside() or not self._may_look():
             return
+        refused.follow_triton(self._patches, self)
         found.mode = CaptureMode(self)
         found.mode.__enter__()
 
@@ -68,7 +70,7 @@ class Calls(Companion):
         found = self._of(graph)
         if found is not None and found.mode is not None:
             found.mode.__exit__(None, None, None)
-            self._observer.written[id(graph)] = found.mode.writes.outside
+            self._observer.written[id(graph)] = found.mode.writes
             found.mode = None
 
     def ended(self, graph: Any, number: int) -> None:
@@ -122,6 +124,12 @@ class Calls(Companion):
         self._observer.tell(
             events.CallFailed(found.number, call, "", what, text, found.lost, stack, formatting)
         )
+
+    def launched(self) -> None:
+        """A kernel was launched that is no operation of torch."""
+        found = self._mine()
+        if found is not None and found.mode is not None:
+            found.mode.writes.complete = False
 
     def escaped(self, what: str) -> None:
         """Work went to a stream that is not captured."""

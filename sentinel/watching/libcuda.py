@@ -69,7 +69,7 @@ class Side:
 class Node:
     """A recorded kernel, copy or fill. `name` is asked for when it is wanted.
 
-    `sides` are those of a copy or a fill, `words` the numbers in each argument of a kernel: perhaps addresses.
+    `sides` are those of a copy or a fill, `words` the numbers in each argument of a kernel.
     """
 
     name: Callable[[], str]

@@ -28,6 +28,7 @@ from graphlint.sentinel.watching.versions import Versions
 if TYPE_CHECKING:
     from graphlint.sentinel.session import Watch
     from graphlint.sentinel.settings import Mode
+    from graphlint.sentinel.trials.writes import Writes
     from graphlint.sentinel.watching.reads import Reads
 
 
@@ -59,7 +60,7 @@ class Observer:
         self.companions: list[Companion] = [self.collecting]
         self._before_replays: list[Callable[[Any, int], None]] = []
         self._after_replays: list[Callable[[Any, int], None]] = []
-        self.written: dict[int, dict[int, Any]] = {}  # of a graph just captured
+        self.written: dict[int, Writes] = {}  # by operations of a graph that is being captured
         self.accused: set[int] = set()  # graphs of which something was found
         self.counts = [0, 0]  # captures, replays
         self._lock = threading.RLock()
@@ -98,7 +99,8 @@ class Observer:
             pool = pool_number(graph.pool())
             all_young = self._local.collected == self.collecting.times
             with aside():
-                captured = read(self.recording, accesses, pool, self.memories, all_young)
+                seen = self.written.get(id(graph))
+                captured = read(self.recording, accesses, pool, self.memories, seen, all_young)
             record = Record(next(_numbers))
             self.counts[0] += 1
             record.captured, record.names = captured, Watchlist(captured.names)

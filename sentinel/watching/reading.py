@@ -5,7 +5,9 @@ from __future__ import annotations
 import bisect
 import weakref
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,6 +18,9 @@ from graphlint.sentinel.watching.accesses import Access, Recording
 from graphlint.sentinel.watching.memories import Memories, Memory, base_of, every_tensor, young_tensors
 from graphlint.sentinel.watching.names import Named
 from graphlint.sentinel.watching.slots import Found, Search, arguments
+
+if TYPE_CHECKING:
+    from graphlint.sentinel.trials.writes import Writes
 
 
 @dataclass(slots=True)
@@ -44,18 +49,24 @@ class Captured:
 
 
 def read(
-    recording: Recording, accesses: list[Access], pool: int, memories: Memories, all_young: bool
+    recording: Recording,
+    accesses: list[Access],
+    pool: int,
+    memories: Memories,
+    seen: Writes | None,
+    all_young: bool,
 ) -> Captured:
     """Ask the program for its names of what was recorded.
 
-    `all_young`: the garbage collector was not at work since the capture began, and so what was made since
-    then is found among the youngest objects.
+    `seen` is what its operations were seen to write, for a recording that does not know it. `all_young`: the
+    garbage collector was not at work since the capture began, and so what was made since then is found among
+    the youngest objects.
     """
     frames = places.frames()
     found, given = Search().tensors(frames), arguments(frames)
     del frames
     hosts = sorted(access.address for access in accesses if access.host)
-    reader = _Reader(recording, memories, pool, (found, given), hosts)
+    reader = _Reader(recording, memories, pool, (found, given), hosts, seen)
     reader.look(accesses, all_young)
     return reader.sort(accesses)
 
@@ -76,7 +87,9 @@ class _Reader:
         pool: int,
         names: tuple[Found, Found],
         hosts: list[int],
+        seen: Writes | None,
     ) -> None:
+        self._seen = seen
         self._recording, self._memories, self._pool, self._hosts = recording, memories, pool, hosts
         self._slots: dict[int, Found] = defaultdict(list)  # by where the storage begins
         self._given: dict[int, Found] = defaultdict(list)
@@ -128,7 +141,8 @@ class _Reader:
     def sort(self, accesses: list[Access]) -> Captured:
         """Tell inputs from the graph's own memory, and find its outputs."""
         inputs: dict[int, list[tuple[Access, Memory]]] = {}
-        self._captured.knows_writes = all(access.writes is not None for access in accesses)
+        told = all(access.writes is not None for access in accesses)
+        self._captured.knows_writes = told or (self._seen is not None and self._seen.complete)
         for access in accesses:
             memory = self._outside(access)
             if memory is not None:
@@ -185,8 +199,9 @@ class _Reader:
                 sure=any(access.sure for access in accesses),
                 host=first.host,
                 pooled=bool(self._recording.pool_of(memory.base)),
-                cleared=not accesses[0].reads,
-                written=any(access.writes is True for access in accesses),
+                cleared=not accesses[0].reads or _is_among(memory, self._seen and self._seen.cleared),
+                written=any(access.writes is True for access in accesses)
+                or _is_among(memory, self._seen and self._seen.outside),
                 cast=memory.base in self._casts and not named.slots,
             )
         )
@@ -221,3 +236,9 @@ class _Reader:
             return True
         at = bisect.bisect_left(self._hosts, base)
         return at < len(self._hosts) and self._hosts[at] < base + tensor.untyped_storage().nbytes()
+
+
+def _is_among(memory: Memory, storages: Container[int] | None) -> bool:
+    """Whether a storage is one of those, of which the addresses of their C++ objects are known."""
+    storage = memory.reference()
+    return storage is not None and storages is not None and storage._cdata in storages

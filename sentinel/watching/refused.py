@@ -24,6 +24,7 @@ from graphlint.sentinel.watching.runs import locals_of
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.calls import Calls
 
+_FOLLOWED = "_graphlint_followed"
 _INVALIDATED = 2  # what the driver calls a capture that is lost
 _VIRTUAL = os.path.dirname(str(graphlint.sentinel.virtual.__file__)) + os.sep
 _OWN = {
@@ -49,6 +50,22 @@ def install(patches: Patches, calls: Calls) -> None:
     if virtual():
         patches.set(captures.Capture, "lose", _losing(captures.Capture.lose, calls))
         patches.set(devices.Device, "pageable_copy", _copying(devices.Device.pageable_copy, calls))
+
+
+def follow_triton(patches: Patches, calls: Calls) -> None:
+    """Have launches of Triton kernels told, once Triton is there."""
+    jit: Any = sys.modules.get("triton.runtime.jit")
+    if jit is not None and not hasattr(jit.JITFunction.run, _FOLLOWED):
+        patches.set(jit.JITFunction, "run", _launching(jit.JITFunction.run, calls))
+
+
+def _launching(plain: Any, calls: Calls) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        calls.launched()
+        return plain(*args, **kwargs)
+
+    setattr(run, _FOLLOWED, True)
+    return run
 
 
 def _telling(plain: Any, calls: Calls, what: str) -> Any:
