@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 FROZEN = "frozen parameters"
-GRAPHED = "graphs of graphed callables"
+GRAPHED, PRESENT = "graphs with a backward pass", "gradients are there"
 # What `.grad` of the parameters of a graphed callable is, while it is not None.
 BUFFER, OTHER = Const("a buffer of the graph"), Const("memory of its own")
 
@@ -67,17 +67,20 @@ def is_plain(sample: Tensor) -> bool:
 
 
 def note_graphed(m: Machine, graph: Obj) -> None:
-    """A graphed callable returns the gradients of its parameters in buffers of its graph.
+    """A replayed backward pass returns the gradients of parameters in buffers of its graph.
 
     Autograd keeps a first gradient as it comes, without a copy (measured: `benchmarks/graphed_gradients.py`).
     """
-    m.heap.write(graph.fields, "gradient", OTHER if m.trains else NONE)
-    m.memo.setdefault(GRAPHED, []).append(graph)
+    known = m.memo.setdefault(GRAPHED, [])
+    if graph not in known:
+        known.append(graph)
+        m.heap.write(graph.fields, "gradient", OTHER if m.memo.get(PRESENT) else NONE)
 
 
 def note_backward(m: Machine, target: Value, place: Place) -> None:
-    """A backward pass of graphed callables overwrites the gradients that are their buffers."""
+    """A replayed backward pass overwrites the gradients that are their buffers."""
     through = target.through if isinstance(target, Tensor) and not m.captures else frozenset()
+    m.memo[PRESENT] = True
     for graph in m.memo.get(GRAPHED, ()):
         held = alternatives(graph.fields["gradient"])
         if graph not in through or m.backward_hooks:
@@ -92,5 +95,6 @@ def note_backward(m: Machine, target: Value, place: Place) -> None:
 
 def note_replaced(m: Machine, *, dropped: bool) -> None:
     """The program drops gradients, or gives parameters memory of its own for them."""
+    m.memo[PRESENT] = not dropped
     for graph in m.memo.get(GRAPHED, ()):
         m.heap.write(graph.fields, "gradient", NONE if dropped else OTHER)

@@ -64,9 +64,23 @@ def _program(mark: str, parts: dict[str, str]) -> str:
     return LOOP.format(**{**slots, **parts}, mark=mark)
 
 
+COMPILED = 'torch.compile(net, mode="reduce-overhead")'
+
+
+@pytest.mark.parametrize("graphed", [GRAPHED, COMPILED], ids=["graphed", "compiled"])
 @pytest.mark.parametrize("parts", BUGS.values(), ids=BUGS)
-def test_the_next_backward_pass_overwrites_the_gradients(parts: dict[str, str]) -> None:
-    check_marked_rules(_program("expect: CG811", parts))
+def test_the_next_backward_pass_overwrites_the_gradients(parts: dict[str, str], graphed: str) -> None:
+    check_marked_rules(_program("expect: CG811", {"graphed": graphed, **parts}))
+
+
+@pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT)
+def test_compiled_code_gets_the_same_answers(parts: dict[str, str]) -> None:
+    check_marked_rules(_program("ok: CG811", {"graphed": COMPILED, **parts}))
+
+
+def test_compiled_code_without_graphs_makes_its_gradients_anew() -> None:
+    parts = {"graphed": "torch.compile(net)", "end": EVERY_FOURTH}
+    check_marked_rules(_program("ok: CG811", parts))
 
 
 @pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT)

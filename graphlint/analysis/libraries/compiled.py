@@ -136,10 +136,14 @@ def _fresh_output(call: Call, graph: Obj, value: Value) -> Value:
     m = call.m
     if autograd.AWAITED not in m.memo:
         m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
+    _stamp_left_behind(graph)
+    made = _output_like(call, graph, value)
     if _awaits_backward(call, value):
         m.memo[autograd.AWAITED] = True
-    _stamp_left_behind(graph)
-    return _output_like(call, graph, value)
+        gradients.note_graphed(m, graph)
+        for tensor in tensors_in(made, 2):
+            tensor.trained, tensor.through = True, frozenset({graph})
+    return made
 
 
 def _awaits_backward(call: Call, value: Value) -> bool:
