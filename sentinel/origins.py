@@ -42,7 +42,8 @@ def is_program(code: CodeType) -> bool:
 @cache
 def _has_own_lines(file: str) -> bool:
     return not (
-        file.startswith((*_BELOW, _TORCH, "<frozen"))
+        file.startswith((*_BELOW, "<frozen"))
+        or _is_torchs(file)
         or file in _BETWEEN
         or any(runner in file for runner in RUNNERS)
         or _is_pythons(file)
@@ -51,13 +52,20 @@ def _has_own_lines(file: str) -> bool:
 
 def is_of_torch(code: CodeType) -> bool:
     """Whether code is torch's."""
-    return code.co_filename.startswith(_TORCH)
+    return _is_torchs(code.co_filename)
+
+
+@cache
+def _is_torchs(file: str) -> bool:
+    """Whether a file is torch's, or of its compiler, whose folder the environment names."""
+    generated = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    return file.startswith(_TORCH) or (generated is not None and file.startswith(generated + os.sep))
 
 
 @lru_cache(maxsize=4096)
 def has_own_state(file: str) -> bool:
     """Whether what a file defines is state of the program."""
-    if file.startswith("<") or any(folder in file for folder in _INSTALLED):
+    if file.startswith("<") or _is_torchs(file) or any(folder in file for folder in _INSTALLED):
         return False
     return not (_is_pythons(file) or os.path.realpath(file).startswith(_BELOW))
 

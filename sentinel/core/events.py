@@ -76,7 +76,7 @@ class CaptureEnded:
     """A capture came to an end; `ranges` are the (start, end) of pool memory that the graph writes.
 
     `knows_writes` is False where it is not known which inputs the graph writes; `by_library` is True where
-    a function of torch, and not the program, has opened it among others.
+    a function of torch, and not the program, has opened it among others, `compiled` where the compiler has.
     """
 
     graph: int
@@ -87,6 +87,7 @@ class CaptureEnded:
     ranges: tuple[tuple[int, int], ...] = ()
     knows_writes: bool = True
     by_library: bool = False
+    compiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Graph:
     ranges: tuple[tuple[int, int], ...]
     knows_writes: bool = True
     by_library: bool = False
+    compiled: bool = False
     hosts: tuple[events.Input, ...] = ()  # the inputs that lie on the host
     overwrites: set[int] = field(default_factory=set)  # memory of other graphs' outputs
     freed: set[int] = field(default_factory=set)  # of its inputs' memory, what is gone
@@ -72,6 +73,7 @@ class State:
             event.ranges,
             event.knows_writes,
             event.by_library,
+            event.compiled,
             tuple(given for given in event.inputs if given.host),
         )
         graph.freed.update(self.freed.keys() & graph.inputs.keys())

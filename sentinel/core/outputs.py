@@ -76,7 +76,7 @@ class StaleOutputs(Check):
 
 class PoolOverwrites(Check):
     """Outputs that another graph of the pool has overwritten: read by eager code, or by a graph that takes
-    them as its input."""
+    them as its input. Between graphs of compiled code torch itself sees to it that nothing is."""
 
     name = "pool-overwrites"
     subscribes = (events.CaptureEnded, events.Replayed, events.Read)
@@ -100,6 +100,8 @@ class PoolOverwrites(Check):
 
     def _compare(self, graph: Graph) -> None:
         """Note whose outputs a graph writes over, and who writes over its own."""
+        if graph.compiled:
+            return
         for other in self.state.graphs.values():
             if other is not graph and other.pool == graph.pool:
                 for writer, owner in ((graph, other), (other, graph)):

@@ -12,6 +12,7 @@ from graphlint.sentinel.origins import RUNNERS, is_of_torch, is_program
 
 _ENDS = {"__enter__", "__exit__", "capture_begin", "capture_end"}
 _CALL_BACK = {"raises.py", "python_api.py", "recwarn.py"}  # of pytest's own, those that tests call
+_TREES = "torch._inductor.cudagraph_trees"
 _DEEPEST = 24
 
 
@@ -51,6 +52,16 @@ def by_library() -> bool:
     while frame is not None and not is_program(frame.f_code):
         code = frame.f_code
         if is_of_torch(code) and code.co_name not in _ENDS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def by_compiler() -> bool:
+    """Whether torch captures code that it has compiled, which shares a pool with other such code only."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_program(frame.f_code):
+        if frame.f_globals.get("__name__") == _TREES:
             return True
         frame = frame.f_back
     return False

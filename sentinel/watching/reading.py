@@ -43,8 +43,9 @@ class Captured:
     def event(self, graph: int, pool: int, stack: Stack) -> events.CaptureEnded:
         """As the machine wants it."""
         inputs, outputs = tuple(self.inputs), tuple(self.outputs)
+        who = places.by_library(), places.by_compiler()
         return events.CaptureEnded(
-            graph, pool, stack, inputs, outputs, tuple(self.ranges), self.knows_writes, places.by_library()
+            graph, pool, stack, inputs, outputs, tuple(self.ranges), self.knows_writes, *who
         )
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 import torch
 
 from graphlint.sentinel import session
-from graphlint.sentinel.origins import has_own_state, is_own_module, is_program
+from graphlint.sentinel.origins import has_own_state, is_of_torch, is_own_module, is_program
 
 PACKAGE = str(Path(sysconfig.get_path("purelib")) / "engine" / "runner.py")
 
@@ -37,6 +37,13 @@ def test_neither_of_python_torch_the_sentinel_and_test_runners(module: object) -
     file = str(getattr(module, "__file__", ""))
     assert not is_own_module(module)  # type: ignore[arg-type]
     assert not is_program(code(file)) or module is pytest  # its own package calls nothing
+
+
+def test_what_the_compiler_of_torch_has_written_is_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/caches/inductor")
+    generated = "/caches/inductor/zn/czn24.py"
+    assert is_of_torch(code(generated)) and not is_program(code(generated)) and not has_own_state(generated)
+    assert is_program(code("/caches/inductor_mine.py"))
 
 
 def test_code_without_a_file() -> None:
