@@ -13,6 +13,7 @@ WHAT = {
     "backward-hook": "this hook never runs in replays of a graph whose backward pass was captured without it",
     "gradient-hook": "this hook never runs in replays of a graph whose backward pass was captured without it",
     "requires-grad": "replays go on computing the gradient of what is not to be trained from here on",
+    "unfrozen": "what is to be trained from here on has no part in the update that was captured",
     "callable": "captured code has called what was here before, and replays keep its work",
 }
 HELP = "capture again after the change"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import storing
-from graphlint.analysis.frames import Frame
+from graphlint.analysis import storing, timeline
+from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import Change, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
@@ -18,11 +19,19 @@ def over(m: Machine, tensor: Tensor | None) -> Unknown:
     return _share(m, Unknown("numpy array", Change.CHANGING, typed="numpy"), tensor)
 
 
-def item(m: Machine, array: Unknown, change: Change) -> Unknown:
+def item(m: Machine, array: Unknown, change: Change, place: Place) -> Unknown:
     """`array[index]`: a row of an array shares its memory."""
     tensor = m.memo.get(_key(array))
     is_row = isinstance(tensor, Tensor) and (tensor.ndim or 0) > 1
+    if not is_row:
+        read(m, [array], place)
     return _share(m, Unknown("item", change, typed="numpy" if is_row else ""), tensor)
+
+
+def read(m: Machine, values: Iterable[Value], place: Place) -> None:
+    """Python, or a function of NumPy, reads what is in arrays."""
+    held = (m.memo.get(_key(value)) for value in values if isinstance(value, Unknown))
+    timeline.host_reads(m, [tensor for tensor in held if isinstance(tensor, Tensor)], place)
 
 
 def _share(m: Machine, made: Unknown, tensor: Tensor | None) -> Unknown:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    arrays,
     calls,
     classes,
     deferral,
@@ -47,6 +48,7 @@ from graphlint.analysis.values import (
     join_all,
 )
 from graphlint.facts.pernode import summary
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -70,6 +72,8 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
     if isinstance(owner, Class):
         return _of_class(m, owner, name, frame)
     if isinstance(owner, Unknown):
+        if owner.typed == "numpy" and name in operations.listed("numpy_reads"):
+            arrays.read(m, [owner], frame.place(node))
         return many.get(m, owner, name, node, frame) or _of_unknown(m, owner, name)
     if isinstance(owner, Function) and name in m.fields_of(owner):
         return _read_cell(m, m.fields_of(owner), name, frame.place(node), owner)

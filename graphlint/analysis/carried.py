@@ -14,11 +14,14 @@ from graphlint.analysis.events import StateLeft
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item, Write
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Fields, Tensor, Value, alternatives
+from graphlint.analysis.values import Fields, Mapping, Sequence_, Tensor, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
+
+
+PARTS = 1  # how deep state may lie in what a name holds: `(h, c)`
 
 
 def note_write(m: Machine, fields: Fields, key: Any, write: Write) -> None:
@@ -27,7 +30,7 @@ def note_write(m: Machine, fields: Fields, key: Any, write: Write) -> None:
     read = capture.reads.get((id(fields), key)) or capture.reads.get((id(fields), _any_item(key)))
     if read is None or capture.compiled or write.local or not _is_state(capture, read.value):
         return
-    made = list(tensors_in(write.value, 0))
+    made = list(tensors_in(write.value, PARTS))
     if made and all(t.storage.graph is capture.graph and _is_computed(t) for t in made):
         capture.carried[(id(fields), key)] = (write, read, conditions.certainty(m))
 
@@ -37,12 +40,18 @@ def _any_item(key: Any) -> Any:
 
 
 def _is_state(capture: Capture, value: Value) -> bool:
-    """Whether a value is device memory from before the capture that is no weight."""
-    parts = alternatives(value)
-    return all(
+    """Whether a value is device memory from before the capture that is no weight, or holds nothing else."""
+    parts = [element for part in alternatives(value) for element in _held_by(part)]
+    return bool(parts) and all(
         isinstance(part, Tensor) and part.on_device and part.storage.graph is None and not part.parameter
         for part in parts
     )
+
+
+def _held_by(part: Value) -> tuple[Value, ...]:
+    if isinstance(part, Sequence_):
+        return part.elements()
+    return tuple(value for _, value in part.entries()) if isinstance(part, Mapping) else (part,)
 
 
 def _is_computed(tensor: Tensor) -> bool:
@@ -77,4 +86,4 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
 
 def _is_refilled(m: Machine, record: Capture, value: Value) -> bool:
     """Whether eager code has written into this memory since the capture."""
-    return any(m.refilled.get(tensor.storage, -1) >= record.clock for tensor in tensors_in(value, 0))
+    return any(m.refilled.get(tensor.storage, -1) >= record.clock for tensor in tensors_in(value, PARTS))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
+    arrays,
     attributes,
     bounds,
     calls,
@@ -157,6 +158,7 @@ def binary(
         ]
         return join_all(parts)
     if any(isinstance(part, Unknown) and part.typed == "numpy" for part in (left, right)):
+        arrays.read(m, (left, right), frame.place(node))
         return Unknown(COMPUTED, max(change_of(left), change_of(right)), "numpy")
     return derived(("binary", type(op).__name__), left, right)
 

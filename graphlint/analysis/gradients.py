@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import NONE, Const, Obj, Tensor, Value, alternatives
+from graphlint.analysis.values import FALSE, NONE, Const, Obj, Tensor, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ FROZEN = "frozen parameters"
 GRAPHED, PRESENT = "graphs with a backward pass", "gradients are there"
 # What `.grad` of the parameters of a graphed callable is, while it is not None.
 BUFFER, OTHER = Const("a buffer of the graph"), Const("memory of its own")
+LEFT_OUT = "left-out"
+"""The fact of a capture that holds what its update has left out."""
 
 
 def enabled(m: Machine) -> bool:
@@ -31,15 +33,43 @@ def enabled(m: Machine) -> bool:
 
 def note_frozen(m: Machine, tensors: Iterable[Tensor], *, frozen: bool) -> None:
     """`requires_grad` of these tensors is set."""
-    known = m.memo.setdefault(FROZEN, set())
+    known = _known(m)
     for tensor in tensors:
-        (known.add if frozen else known.discard)(tensor.storage)
+        m.heap.write(known.fields, tensor.storage, Const(frozen))
         tensor.trained = not frozen
+
+
+def note_update(m: Machine, tensors: Iterable[Tensor]) -> None:
+    """Captured code updates tensors by their gradients: it leaves out those that have none, being frozen."""
+    if m.capture is not None:
+        frozen = frozen_among(m, tensors)
+        m.capture.facts.setdefault(LEFT_OUT, set()).update(each.storage for each in frozen)
+
+
+def frozen_among(m: Machine, tensors: Iterable[Tensor]) -> list[Tensor]:
+    """The tensors that are said not to be trained, on some of the ways here."""
+    return [each for each in tensors if any(_answers(m, each.storage))]
+
+
+def is_frozen(m: Machine, storage: object) -> bool:
+    """Whether memory is not to be trained, on all the ways here."""
+    return all(_answers(m, storage))
+
+
+def _answers(m: Machine, storage: object) -> list[bool]:
+    said = _known(m).fields.get(storage, FALSE)
+    return [isinstance(part, Const) and bool(part.value) for part in alternatives(said)]
+
+
+def _known(m: Machine) -> Obj:
+    known = m.memo.setdefault(FROZEN, Obj(FROZEN))
+    assert isinstance(known, Obj)
+    return known
 
 
 def flows_into(m: Machine, tensor: Tensor) -> bool:
     """Whether a backward pass computes a gradient for a tensor."""
-    return tensor.trained or (tensor.parameter and tensor.storage not in m.memo.get(FROZEN, ()))
+    return tensor.trained or (tensor.parameter and not frozen_among(m, [tensor]))
 
 
 def note_made(m: Machine, name: str, operands: Iterable[Tensor], made: Value) -> None:

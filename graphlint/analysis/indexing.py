@@ -81,7 +81,7 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
     if isinstance(owner, Unknown) and owner.typed == "numpy" and cells_of(index):
         return Host("any", max(owner.change, change_of(index)), None, cells_of(index))
     if isinstance(owner, Unknown):
-        return arrays.item(m, owner, owner.change)
+        return arrays.item(m, owner, owner.change, frame.place(node))
     return Unknown("item", change_of(owner))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, graph_keys, renewals
+from graphlint.analysis import conditions, gradients, graph_keys, renewals
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Condition, Place
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 HOOK, REQUIRES_GRAD, CALLABLE = "hook", "requires-grad", "callable"
+UNFROZEN = "unfrozen"
 BACKWARD_HOOK, GRADIENT_HOOK = "backward-hook", "gradient-hook"
 # The facts of a capture that name what a change may be about.
 SUBJECTS = {
@@ -28,6 +29,7 @@ SUBJECTS = {
     BACKWARD_HOOK: "modules",
     GRADIENT_HOOK: "trained",
     REQUIRES_GRAD: "trained",
+    UNFROZEN: gradients.LEFT_OUT,
 }
 
 
@@ -70,7 +72,10 @@ def _concerns(m: Machine, record: Capture, late: Late) -> bool:
     if late.kind == BACKWARD_HOOK and not record.facts.get("trained"):
         return False  # no backward pass was captured
     had = record.facts.get(SUBJECTS[late.kind], ())
-    return any(subject in had for subject in late.subjects)
+    concerned = [subject for subject in late.subjects if subject in had]
+    if late.kind == UNFROZEN:  # and not frozen again
+        concerned = [subject for subject in concerned if not gradients.is_frozen(m, subject)]
+    return bool(concerned)
 
 
 def _other_callable(m: Machine, record: Capture, read: Read) -> Write | None:

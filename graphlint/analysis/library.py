@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, effects, frameworks, lifetimes, specialised, streams, tensor_ops
+from graphlint.analysis import (
+    arrays,
+    attributes,
+    effects,
+    frameworks,
+    lifetimes,
+    specialised,
+    streams,
+    tensor_ops,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
@@ -149,6 +158,7 @@ def _unmodelled(call: Call) -> Value:
         streams.given_away(call.m, call.place, tuple(call.arguments.all()))
     if root != "torch":
         lifetimes.note_escape(call.m, call.arguments.all())
+        arrays.read(call.m, call.arguments.all(), call.place)
     given = [t for value in call.arguments.all() for t in tensors_in(value, 2)]
     for value in call.arguments.all():
         if given and not tensor_ops.any_tensor(value):

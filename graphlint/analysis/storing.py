@@ -162,10 +162,14 @@ def _set_gradient(m: Machine, owner: Value, value: Value, place: Place) -> None:
 
 
 def note_gradients_wanted(m: Machine, tensors: list[Tensor], wanted: Value | None, place: Place) -> None:
-    """`requires_grad` is set: what is not to be trained any longer goes on being trained by a graph."""
-    gradients.note_frozen(m, tensors, frozen=isinstance(wanted, Const) and not wanted.value)
-    if isinstance(wanted, Const) and not wanted.value:
+    """`requires_grad` is set: a graph goes on training what is frozen, and leaving out what is no longer."""
+    frozen = isinstance(wanted, Const) and not wanted.value
+    released = [] if frozen else gradients.frozen_among(m, tensors)
+    gradients.note_frozen(m, tensors, frozen=frozen)
+    if frozen:
         late_changes.note(m, late_changes.REQUIRES_GRAD, place, [each.storage for each in tensors])
+    elif released:
+        late_changes.note(m, late_changes.UNFROZEN, place, [each.storage for each in released])
 
 
 def in_place(m: Machine, owner: Tensor, node: ast.AST, frame: Frame, operands: tuple[Value, ...]) -> None:

@@ -93,6 +93,7 @@ def arithmetic(
     if not any(tensor.on_device for tensor in tensors):
         timeline.host_reads(m, tensors, place)
         host_work.read(m, tensors, place)
+    read_scalars(m, node, tensors, frame)
     note_use(m, tensors, place)
     library = next((t.library for t in tensors if t.library), "")
     if isinstance(getattr(node, "op", None), ast.MatMult):
@@ -259,6 +260,15 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
         capture.contents.setdefault(tensor.storage.serial, (tensor.storage, tensor.storage.version))
     cells = frozenset((tensor.storage.serial, CONTENT) for tensor in tensors)
     return Host(kind, Change.CHANGING, None, cells)
+
+
+def read_scalars(m: Machine, node: ast.AST, tensors: list[Tensor], frame: Frame) -> None:
+    """Tensors of the host without dimensions are numbers for the kernel of an operation on the device."""
+    if m.capture is None or not any(tensor.device == "cuda" for tensor in tensors):
+        return
+    for tensor in tensors:
+        if tensor.ndim == 0 and tensor.device in ("cpu", "pinned"):
+            host_use(m, node, read_back(m, [tensor]), "arithmetic", frame)
 
 
 def note_source(m: Machine, operands: list[Tensor], made: Value) -> None:

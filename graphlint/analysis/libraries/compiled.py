@@ -123,6 +123,7 @@ def _run_wrapped(call: Call, owner: Obj) -> Value:
 def _record(call: Call, owner: Obj) -> Value:
     """A call of a compiled callable with CUDA graphs records; only what it leaves behind matters."""
     m, graph = call.m, owner.fields["graph"]
+    m.memo.pop("marked-step", None)
     is_first = graph.fields.get("record") is None
     captures.start(m, "torch.compile", owner.site or call.place, graph, compiled=True, told=is_first)
     try:

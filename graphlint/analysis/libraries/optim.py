@@ -87,6 +87,7 @@ def _step(call: Call) -> Value:
         if isinstance(kind, Const):
             _reads(call, f"torch.optim.{kind.value}.step")
         timeline.fills(m.captures[-1], _parameters_of(call))
+        gradients.note_update(m, _parameters_of(call))
         optimizer_state.use(m, call.this, call.place)
         optimizer_groups.use_count(call)
         groups, _ = loops.elements_of(m, call.this.fields["param_groups"])

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import gradients, tensor_ops
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     FALSE,
@@ -68,6 +68,7 @@ def _transposed(m: Machine, owner: Tensor, place: Place) -> Value:
 
 
 def _grad(m: Machine, owner: Tensor, place: Place) -> Value:
+    gradients.note_update(m, [owner])
     key = ("grad", owner.storage.serial)
     made = m.memo.get(key)
     if not isinstance(made, Tensor):

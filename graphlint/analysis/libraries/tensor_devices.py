@@ -34,7 +34,7 @@ def result_device(
         last = "cuda"
     if last in operations.listed("moving"):
         return _moved_device(call, last, operands, tensors, named)
-    pinned = last == "pin_memory" or table_conditions.is_true(call.arguments.kwargs.get("pin_memory"))
+    pinned = last == "pin_memory" or _is_asked_pinned(call)
     if named == "cpu" and pinned and operation.factory:
         return "pinned"
     if named is not False:
@@ -51,6 +51,13 @@ def result_device(
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
         return "pinned" if pinned else default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
+
+
+def _is_asked_pinned(call: Call) -> bool:
+    """Whether host memory is asked to be pinned, in the words of torch or of Warp."""
+    return any(
+        table_conditions.is_true(call.arguments.kwargs.get(name)) for name in operations.listed("pinned")
+    )
 
 
 def _follows_owner(last: str) -> bool:

@@ -84,6 +84,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
     if device != "cpu" or any(t.on_device for t in tensors):
         _use_hosts(call, operation, operands)
     is_number = operation.result in tensor_results.HOST_RESULTS or operation.result == "host-list"
+    tensor_ops.read_scalars(m, call.node, tensors, call.frame)
     if device in ("cpu", "pinned") and not is_number and not any(t.on_device for t in tensors):
         timeline.host_reads(m, tensors, call.place)
         host_work.read(m, tensors[1:] if operation.result == "inplace" else tensors, call.place)
