@@ -50,19 +50,25 @@ class Text:
 def text_of(node: ast.AST) -> Text:
     """Read a function's own text, nested functions included, once."""
     text = Text()
+    own: set[str] = set()
+    attributes: set[str] = set()
     for part in walk(node):
         kind = type(part)
         if kind is ast.Name:
             text.names.add(part.id)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
-            text.names.add(part.attr)  # type: ignore[attr-defined]
+            attributes.add(part.attr)  # type: ignore[attr-defined]
             if part.attr in _CONTEXTS and not text.captures:  # type: ignore[attr-defined]
                 text.captures = _is_graph_context(part)
+        elif kind is ast.arg:
+            own.add(part.arg)  # type: ignore[attr-defined]
         elif kind in _SAYING:
             _read(part, text)
+    replaying = operations.listed("replaying")
+    text.replays = not replaying.isdisjoint(attributes | (text.names - own))
+    text.names |= attributes
     capturing = operations.listed("capturing") - {"graph"}
     text.captures = text.captures or is_declared(node) or not capturing.isdisjoint(text.names)
-    text.replays = not operations.listed("replaying").isdisjoint(text.names)
     return text
 
 
@@ -111,22 +117,29 @@ def _is_graph_context(part: ast.AST) -> bool:
     if not isinstance(part, ast.Attribute) or not isinstance(part.ctx, ast.Load):
         return False
     owner = part.value
-    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
     if part.attr != "graph":
-        return part.attr == "Graph" and name == "accelerator"
-    return name.lstrip("_") in operations.listed("device_modules") or isinstance(owner, ast.Call)
+        return part.attr == "Graph" and last_name(owner) == "accelerator"
+    if isinstance(owner, ast.Call):
+        return last_name(owner.func) in operations.listed("module_getters")
+    return last_name(owner).lstrip("_") in operations.listed("device_modules")
 
 
 def _calls_graph(call: ast.Call) -> bool:
     """`anything.graph(...)`, or `getattr(module, "graph")`; `self.graph(...)` calls a field of that name."""
     if isinstance(call.func, ast.Attribute):
         owner = call.func.value
-        return call.func.attr == "graph" and not (isinstance(owner, ast.Name) and owner.id == "self")
-    if isinstance(call.func, ast.Name) and call.func.id == "getattr":
-        return any(
-            isinstance(arg, ast.Constant) and arg.value in operations.listed("capturing") for arg in call.args
-        )
-    return False
+        is_other = isinstance(owner, ast.Name) and owner.id in operations.listed("owners_of_other_graphs")
+        return call.func.attr == "graph" and bool(call.args or call.keywords) and not is_other
+    return isinstance(call.func, ast.Name) and call.func.id == "getattr" and _takes_graph(call.args)
+
+
+def _takes_graph(given: Sequence[ast.expr]) -> bool:
+    """`getattr(anything, "graph")`; with a default, as of a field that may be missing, of a device module."""
+    if len(given) > 2 and last_name(given[0]) not in operations.listed("device_modules"):
+        return False
+    return any(
+        isinstance(each, ast.Constant) and each.value in operations.listed("capturing") for each in given
+    )
 
 
 def is_declared(node: ast.AST) -> bool:

@@ -63,3 +63,42 @@ def test_who_merely_names_what_is_declared_to_be_captured_is_not_run(tmp_path: P
 
 def test_who_names_what_captures_is_run(tmp_path: Path) -> None:
     assert _roots(tmp_path, CAPTURING) == ["Runner", "Chooser"]
+
+
+OTHER_GRAPHS = """
+import cudnn
+import torch
+
+def traced(module):
+    return torch.fx.symbolic_trace(module).graph
+
+def jitted(tracing):
+    return tracing.graph()
+
+def nodes(module):
+    return getattr(module, "graph", None)
+
+def built(handle):
+    with cudnn.graph(handle) as (graph, _):
+        return graph
+
+def forward(call, replay):
+    if replay:
+        call.again()
+
+def step(graph):
+    graph.replay()
+
+def capture(graph, body):
+    with torch.get_device_module().graph(graph):
+        body()
+
+def capture_if_there(graph, body):
+    context = getattr(torch.cuda, "graph", None)
+    with context(graph):
+        body()
+"""
+
+
+def test_other_graphs_and_names_of_parameters_capture_nothing(tmp_path: Path) -> None:
+    assert _roots(tmp_path, OTHER_GRAPHS) == ["step", "capture", "capture_if_there"]
