@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from math import prod
 
 from graphlint.analysis.events import CaptureStarted
+from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
@@ -30,6 +32,8 @@ class TooManyGraphs(Rule):
         capture = event.capture
         if capture is None or not capture.by_program or not self._is_repeated(event, capture):
             return
+        if _is_on_demand(capture.facts["frames"]):
+            return  # how many graphs there will be is not known
         loops = capture.facts["repetitions"]
         counts = [count for _, count in loops if count is not None]
         if len(counts) == len(loops) and prod(counts) > MOST:
@@ -46,3 +50,20 @@ class TooManyGraphs(Rule):
         return any(
             round_ > before for (_, round_), (_, before) in zip(capture.loops, first.loops, strict=True)
         )
+
+
+def _is_on_demand(frames: tuple[Frame, ...]) -> bool:
+    """Whether a look-up within the loops tells which graphs exist: `if key not in graphs`."""
+    within = False
+    for frame in frames:
+        for test in (condition.place for condition in frame.conditions if not condition.decided):
+            is_in_loop = any(loop.place.line < test.line for loop in frame.loops)
+            if (within or is_in_loop) and _asks_for_presence(test.node):
+                return True
+        within = within or bool(frame.loops)
+    return False
+
+
+def _asks_for_presence(test: ast.AST) -> bool:
+    operators = test.ops if isinstance(test, ast.Compare) else []
+    return any(isinstance(each, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for each in operators)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import tensor_ops
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     Change,
+    Const,
     Function,
     Host,
     Mapping,
@@ -41,6 +43,8 @@ def _identities(value: Value) -> set[object]:
         for element in value.elements():
             found |= _identities(element)
     stack: list[object] = [identity_of(value)]
+    if (sizes := _sizes(value)) is not None:
+        found.add(sizes)
     for part in alternatives(value):
         if isinstance(part, Obj) and not isinstance(part.cls, str):
             stack.extend(identity_of(held) for held in part.fields.values() if isinstance(held, Host))
@@ -70,20 +74,21 @@ def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
 
 
 def _note_records(m: Machine, value: Value, key: Value) -> None:
-    """Records without a graph are kept under a key: one that they get later stands for that key.
+    """Records and dicts without a graph are kept under a key: one that they get later stands for that key.
 
     So does one of a record that the program is given, which may be any of its class.
     """
     for part in alternatives(value):
-        if isinstance(part, Obj) and isinstance(part.cls, ClassInfo):
-            for name in (part.serial, part.cls):
+        if isinstance(part, Mapping) or (isinstance(part, Obj) and isinstance(part.cls, ClassInfo)):
+            for name in (part.serial, part.cls) if isinstance(part, Obj) else (part.serial,):
                 known, was_open = m.keyed.get(name, (set(), False))
                 m.keyed[name] = ({*known, *_identities(key)}, was_open or _is_open(key))
 
 
-def note_held(m: Machine, owner: Obj, value: Value) -> None:
-    """A graph is put into a field of a record: it stands for the key under which a table keeps that."""
-    if found := m.keyed.get(owner.cls if owner.label == "given" else owner.serial):
+def note_held(m: Machine, owner: Obj | Mapping, value: Value) -> None:
+    """A graph is put into a record or dict: it stands for the key under which a table keeps that."""
+    is_given = isinstance(owner, Obj) and owner.label == "given"
+    if found := m.keyed.get(owner.cls if isinstance(owner, Obj) and is_given else owner.serial):
         for graph in held_graphs(value):
             _stands_for(graph, *found)
 
@@ -130,6 +135,18 @@ def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
     else:
         return []
     return [graph for part in parts for graph in held_graphs(part, depth - 1)] if depth else []
+
+
+def is_chosen_by(record: Capture, value: Value) -> bool:
+    """Whether a number that captured code has read chooses the graph, also as one of several known sizes."""
+    keys = keys_of(record)
+    return _sizes(value) in keys or tensor_ops.is_key(keys, value)
+
+
+def _sizes(value: Value) -> tuple[str, frozenset[int]] | None:
+    """What stands for a number that is one of several known ones."""
+    among = [p.value for p in alternatives(value) if isinstance(p, Const) and type(p.value) is int]
+    return ("among", frozenset(among)) if 1 < len(among) == len(alternatives(value)) else None
 
 
 def keys_of(record: Capture) -> set[object]:

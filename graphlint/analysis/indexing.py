@@ -384,6 +384,7 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
     storing.note_kept(m, value, place)
     graph_keys.note_keyed(m, value, index)
     if isinstance(owner, Mapping):
+        graph_keys.note_held(m, owner, value)
         identity = identity_of(index)
         if place is not None:
             lazies.note_filled(m, owner, owner.fields, identity, value, place)

@@ -40,6 +40,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    is_none,
     join_all,
     now,
 )
@@ -68,7 +69,8 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
         row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
         return (), row
     if isinstance(value, Union):
-        return (), join_all(part for v in value.values for part in all_elements(m, v))
+        iterables = [part for part in value.values if not is_none(part)]  # going through None raises
+        return (), join_all(element for part in iterables for element in all_elements(m, part))
     if isinstance(value, Obj):
         return _object_elements(m, value)
     if isinstance(value, Class) and value.info.is_enum:

@@ -148,20 +148,36 @@ def _refills_left_out(writes: list[Write]) -> list[Write]:
 def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool:
     """Whether the name was bound anew for another capture, which reads what it names now.
 
-    In a loop that captures, a name belongs to the graph of its iteration. A field that may name other
-    memory has been given it together with a capture that may have taken this one's place, or still names
-    what an earlier one reads, where this one never happened.
+    In a loop that captures, a name belongs to the graph of its iteration, and one that a table gives back with
+    a graph to the call that made the entry. A field that may name other memory has been given it together with
+    a capture that may have taken this one's place, or still names what an earlier one reads, where this one
+    never happened.
     """
     moved = _memories(now) - _memories(read.value)
     taken = {
         memory
         for other in m.finished
         if other is not record
-        and (other.clock > record.clock or graph_keys.keys_of(other) != graph_keys.keys_of(record))
-        if (same := other.reads.get((id(read.fields), read.key))) is not None
+        for same in _reads_of_that_name(other, record, read)
         for memory in _memories(same.value)
     }
     return bool(moved) and moved <= taken
+
+
+def _reads_of_that_name(other: Capture, record: Capture, read: Read) -> list[Read]:
+    """What another capture read from the same cell, or in another call of a function from its local name."""
+    same = other.reads.get((id(read.fields), read.key))
+    if same is not None:
+        later = other.clock > record.clock or graph_keys.keys_of(other) != graph_keys.keys_of(record)
+        return [same] if later else []
+    if read.owner is not None or other.place.key != record.place.key:
+        return []
+    return [each for each in other.reads.values() if _is_same_name(each, read)]
+
+
+def _is_same_name(one: Read, other: Read) -> bool:
+    """Whether both are reads of a local name in calls of the same function."""
+    return one.owner is None and (one.key, one.place.function) == (other.key, other.place.function)
 
 
 def _memories(value: Value) -> set[object]:
