@@ -394,6 +394,9 @@ def method_value(
     m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, owner: Value
 ) -> Value:
     """The method as it is got from an instance or class: decorators applied, `self` bound."""
+    key = ("method", node, owner.serial) if isinstance(owner, Obj) and node.decorator_list else None
+    if key is not None and isinstance(made := m.memo.get(key), Obj):
+        return made
     frame = class_frame(m, info)
     base = Function(node, info.module, info.env, f"{info.scope}.{node.name}", cls=info)
     m.frames.append(frame)
@@ -404,6 +407,8 @@ def method_value(
             value = _apply_method_decorator(m, value, decorator, owner, frame)
     finally:
         m.frames.pop()
+    if key is not None and isinstance(value, Obj):
+        m.memo[key] = value  # what a library makes of a method, as `torch.compile` does, is made once
     return value
 
 

@@ -229,7 +229,7 @@ def _step_inside(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None:
     `generate` calls `step` in a loop, and only in a later turn than those that are followed does it decode.
     """
     roles, methods = roles_of(m, owner), methods_of(info)
-    entries = {*roles.prepare, *roles.capture, *roles.step}
+    entries = {*roles.prepare, *roles.capture, *roles.step, *captures_of_constructor(owner)}
     inner = [name for name in methods if not name.startswith("_") and name not in entries]
     driving = [name for name in inner if _takes_nothing(methods[name][1])]
     for names_ in (driving, driving, inner, inner):
