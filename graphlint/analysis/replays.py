@@ -149,9 +149,9 @@ def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool
     """Whether the name was bound anew for another capture, which reads what it names now.
 
     In a loop that captures, a name belongs to the graph of its iteration, and one that a table gives back
-    with a graph to the call that made the entry. A field that may name other memory has been given it together
-    with a capture that may have taken this one's place, or still names what an earlier one reads, where this
-    one never happened.
+    with a graph to the call that made the entry. A field that may name other memory has been given it
+    together with a capture that may have taken this one's place, or still names what an earlier one reads,
+    where this one never happened.
     """
     moved = _memories(now) - _memories(read.value)
     taken = {
