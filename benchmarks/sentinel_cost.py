@@ -85,6 +85,12 @@ class Step:
 
     def prepare(self) -> None:
         """Warm up, capture, and run once."""
+        self.record()
+        self.graph.replay()
+        torch.cuda.synchronize()
+
+    def record(self) -> None:
+        """Warm up, capture and instantiate."""
         with torch.no_grad():
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
@@ -95,7 +101,6 @@ class Step:
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
                 self.out = self.body()
-        self.graph.replay()
         torch.cuda.synchronize()
 
     def run(self, times: int) -> float:
@@ -159,7 +164,7 @@ def captures(make: Callable[[], Step]) -> dict[str | None, float]:
             torch.cuda.synchronize()
             with watched(mode):
                 start = time.perf_counter()
-                step.prepare()
+                step.record()
                 least[mode] = min((time.perf_counter() - start) * 1e6, least.get(mode, 1e12))
     return least
 

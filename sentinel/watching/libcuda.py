@@ -137,10 +137,10 @@ class Driver:
         params = _Kernel()
         if self._cuda.cuGraphKernelNodeGetParams_v2(handle, ctypes.byref(params)):
             return Node(lambda: "kernel")
-        words = self._arguments(params) if params.arguments else ()
+        words = list(self._arguments(params)) if params.arguments else []
         if not params.arguments and params.extra:
-            words = (_words(self._extra(params.extra)),)
-        return Node(lambda: self._name(params), words=list(words))
+            words.append(_words(self._extra(params.extra)))
+        return Node(lambda: self._name(params), words=words)
 
     def _arguments(self, params: _Kernel) -> Iterator[tuple[int, ...]]:
         layout = self._layout(params)

@@ -200,9 +200,9 @@ class _Reader:
                 sure=any(access.sure for access in accesses),
                 host=first.host,
                 pooled=bool(self._recording.pool_of(memory.base)),
-                cleared=not accesses[0].reads or _is_among(memory, self._seen and self._seen.cleared),
+                cleared=not accesses[0].reads or _is_among(memory, self._seen.cleared if self._seen else ()),
                 written=any(access.writes is True for access in accesses)
-                or _is_among(memory, self._seen and self._seen.outside),
+                or _is_among(memory, self._seen.outside if self._seen else ()),
                 cast=memory.base in self._casts and not named.slots,
             )
         )
@@ -239,7 +239,7 @@ class _Reader:
         return at < len(self._hosts) and self._hosts[at] < base + tensor.untyped_storage().nbytes()
 
 
-def _is_among(memory: Memory, storages: Container[int] | None) -> bool:
+def _is_among(memory: Memory, storages: Container[int]) -> bool:
     """Whether a storage is one of those, of which the addresses of their C++ objects are known."""
     storage = memory.reference()
-    return storage is not None and storages is not None and storage._cdata in storages
+    return storage is not None and storage._cdata in storages
