@@ -25,6 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+NAMED = ("on_gpu", "shadow", "shadow_modules", "effects", "wrapping", "wrapped_inputs")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -41,12 +43,10 @@ def steps(virtual: bool, cases: Path | None = None) -> list[Step]:
 
     device = ("--virtual",) if virtual else ()
     tests = sorted((ROOT / "tests" / "sentinel").glob("test_watch_*.py"))
-    tests += [ROOT / "tests" / "sentinel" / f"test_{name}.py" for name in ("on_gpu", "shadow", "wrapping")]
+    tests += [ROOT / "tests" / "sentinel" / f"test_{name}.py" for name in NAMED]
     found = [Step("captures", (_benchmark("gpu"), *device), 300)]
-    found += [
-        Step(f"cost-{mode}", (_benchmark("cost"), *device, mode), 150) for mode in ("watch", "canary", "test")
-    ]
-    found += [Step("cost-wrapped", (_benchmark("wrapped"), *device), 150)]
+    found += [Step("cost-modes", (_benchmark("cost"), *device), 200)]
+    found += [Step("cost-wrapped", (_benchmark("wrapped"), *device), 100)]
     where = () if virtual else ("--gpu",)
     for name in (*SILENT, *RIGHT):
         found.append(Step(f"scenario-{name}", (_benchmark("table"), *where, "--only", name), 90))

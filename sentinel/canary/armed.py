@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,6 +12,36 @@ from graphlint.sentinel.trials.writes import restore_version, unwatched, version
 from graphlint.sentinel.virtual.device import active as virtual
 
 _WORDS = {4: torch.int32, 8: torch.int64}  # bytes of an element: what it is compared as
+
+
+class Work:
+    """Kernels that are launched again and again: from the second time on as a graph of the sentinel's own."""
+
+    def __init__(self, issue: Callable[[], None]) -> None:
+        self._issue = issue
+        self._issued = False
+        self._graph: Any = None
+
+    def __call__(self) -> None:
+        if self._graph is None and self._issued and not virtual():
+            self._graph = self._recorded()
+        if self._graph is not None:
+            self._graph.replay()
+            return
+        self._issue()
+        self._issued = True
+
+    def _recorded(self) -> Any:
+        """Torch's own class below that of the program, which nobody watches."""
+        graph, stream = torch._C._CUDAGraph(), torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            graph.capture_begin(torch.cuda.graph_pool_handle(), "thread_local")
+            try:
+                self._issue()
+            finally:
+                graph.capture_end()
+        return graph
 
 
 class Patterns:
@@ -23,6 +53,7 @@ class Patterns:
     def __init__(self, inputs: Sequence[tuple[str, torch.Tensor]]) -> None:
         self.names = [name for name, _ in inputs]
         self.armed: list[torch.Tensor] = []
+        self._addresses: list[int] = []
         rows = [tensor.shape[0] if tensor.dim() else 1 for _, tensor in inputs]
         self.widths = [tensor.numel() // count for (_, tensor), count in zip(inputs, rows)]
         with unwatched():
@@ -39,34 +70,32 @@ class Patterns:
 
     def arm(self, tensors: list[torch.Tensor]) -> None:
         """Fill them with the pattern."""
-        versions = [version_of(tensor) for tensor in tensors]
-        with unwatched():
-            words = [_words(tensor) for tensor in tensors]
-            torch._foreach_copy_(self._before, words)
-            torch._foreach_copy_(words, self._patterns)
-        for tensor, version in zip(tensors, versions):
-            restore_version(tensor, version)
         self.armed = tensors
+        addresses = [tensor.data_ptr() for tensor in tensors]
+        if addresses != self._addresses:
+            self._addresses = addresses
+            self._fill, self._check = Work(self._issue_fill), Work(self._issue_check)
+        _uncounted(tensors, self._fill)
+
+    def _issue_fill(self) -> None:
+        words = [_words(tensor) for tensor in self.armed]
+        torch._foreach_copy_(self._before, words)
+        torch._foreach_copy_(words, self._patterns)
 
     def disarm(self) -> None:
         """Put back what was there wherever the pattern still is, and count it."""
-        tensors, self.armed = self.armed, []
-        if not tensors:
-            return
-        versions = [version_of(tensor) for tensor in tensors]
-        with unwatched():
-            for at, tensor in enumerate(tensors):
-                self._disarm(at, _words(tensor))
-            self._host.copy_(self._all, non_blocking=True)
-        self._event.record()
-        for tensor, version in zip(tensors, versions):
-            restore_version(tensor, version)
+        if self.armed:
+            _uncounted(self.armed, self._check)
+            self.armed = []
+            self._event.record()
 
-    def _disarm(self, at: int, words: torch.Tensor) -> None:
-        untouched = self._untouched[at]
-        torch.eq(words, self._patterns[at], out=untouched)
-        torch.where(untouched, self._before[at], words, out=words)
-        torch.sum(untouched.reshape(len(self._counts[at]), -1), 1, dtype=torch.int32, out=self._counts[at])
+    def _issue_check(self) -> None:
+        for at, tensor in enumerate(self.armed):
+            words, untouched, rows = _words(tensor), self._untouched[at], self._counts[at]
+            torch.eq(words, self._patterns[at], out=untouched)
+            torch.where(untouched, self._before[at], words, out=words)
+            torch.sum(untouched.reshape(len(rows), -1), 1, dtype=torch.int32, out=rows)
+        self._host.copy_(self._all, non_blocking=True)
 
     def landed(self) -> bool:
         """Whether the counts of the last call can be read."""
@@ -77,6 +106,15 @@ class Patterns:
         with unwatched():
             found: list[int] = self._shares[at][:rows].tolist()
         return found
+
+
+def _uncounted(tensors: list[torch.Tensor], work: Work) -> None:
+    """Do something to tensors that torch does not count as writes of the program."""
+    versions = [version_of(tensor) for tensor in tensors]
+    with unwatched():
+        work()
+    for tensor, version in zip(tensors, versions):
+        restore_version(tensor, version)
 
 
 def _words(tensor: torch.Tensor) -> torch.Tensor:

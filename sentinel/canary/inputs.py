@@ -45,7 +45,7 @@ class Canaries(Judging):
 
     def about_to_call(self, call: Call) -> None:
         self._now, self._counted = None, []
-        if self.observer.mode == "watch" or not call.inputs:
+        if self.observer.mode == "watch" or not call.inputs or torch.cuda.is_current_stream_capturing():
             return
         if virtual() and device().order != "early":
             self.observer.miss("canary: it needs the early order of streams")

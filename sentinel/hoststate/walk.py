@@ -87,7 +87,7 @@ class Owner:
             return f"{self.path}[{key!r}]" if isinstance(key, (str, int)) else f"{self.path}[...]"
         if not self.path or key == "":
             return f"{self.path}{key}"
-        return _shortened(f"{self.path}.{key}")
+        return f"{_shortened(f'{self.path}.')}{key}"
 
 
 def places(held: Any) -> list[tuple[Any, Any]]:
@@ -240,6 +240,7 @@ class SlotOwner(Owner):
             setattr(self.held, key, value)
 
 
+@functools.lru_cache(maxsize=1024)
 def _shortened(path: str) -> str:
     for part in _HIDDEN:
         path = path.replace(f"{part}.", ".")

@@ -50,6 +50,7 @@ class Shadows(Companion):
         self._effects = Effects(observer.report)
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # by a `with` statement, just now
         self._shadows: weakref.WeakKeyDictionary[Any, _Shadow] = weakref.WeakKeyDictionary()
+        self._any = False
         self._running = 0  # eager runs whose replay has not been issued
 
     def entering(self, graph: Any, caller: FrameType) -> None:
@@ -61,6 +62,7 @@ class Shadows(Companion):
             frame = statement_frame(caller)
             site = self._sites.setdefault((frame.f_code, frame.f_lineno), Site())
             with aside():
+                self._any = True
                 self._shadows[graph] = _Shadow(Subject(frame, site), foreign_context(frame))
         except NotRunnable as reason:
             self._cannot(reason)
@@ -83,10 +85,8 @@ class Shadows(Companion):
         self._shadows.pop(graph, None)
 
     def replaying(self, graph: Any, number: int) -> None:
-        if self._observer.mode != "test":
-            return
-        shadow = self._shadows.get(graph)
-        if shadow is None or is_aside():
+        shadow = self._shadows.get(graph) if self._any else None
+        if shadow is None or self._observer.mode != "test" or is_aside():
             return
         shadow.replays += 1
         if not _compared(shadow.replays) or torch.cuda.is_current_stream_capturing():

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from graphlint.sentinel.hoststate.living import living
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual.device import active as virtual
+from graphlint.sentinel.watching.companions import aside
 from graphlint.sentinel.watching.operators import operator
 
 # Running statistics, which these operations write although their schemas do not say so.
@@ -165,7 +166,7 @@ class WriteLog(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        with torch._C.DisableTorchFunction():
+        with torch._C.DisableTorchFunction(), aside():  # a backward pass has threads of its own
             for tensor in written_by(function, args, kwargs):
                 self.save(tensor)
             made = function(*args, **kwargs)

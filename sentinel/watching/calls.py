@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.patches import Patches
@@ -17,6 +19,8 @@ from graphlint.sentinel.watching import places, refused
 from graphlint.sentinel.watching.capture_mode import CaptureMode
 from graphlint.sentinel.watching.companions import Companion, aside, is_aside
 from graphlint.sentinel.watching.compiled import compiled_code_would_notice
+from graphlint.sentinel.watching.operators import operator
+from graphlint.sentinel.watching.reads import EagerMode
 
 if TYPE_CHECKING:
     from graphlint.sentinel.watching.observer import Observer
@@ -37,6 +41,7 @@ class _Open:
         self.graph = 0
         self.lost = False
         self.mode: CaptureMode | None = None
+        self.eager: EagerMode | None = None  # which steps aside meanwhile
 
 
 class Calls(Companion):
@@ -63,6 +68,10 @@ class Calls(Companion):
         if found is None or is_aside() or not self._may_look():
             return
         refused.follow_triton(self._patches, self)
+        top = _get_current_dispatch_mode()
+        if isinstance(top, EagerMode):  # every operation would pass through two modes
+            found.eager = top
+            top.__exit__(None, None, None)
         found.mode = CaptureMode(self)
         found.mode.__enter__()
 
@@ -72,6 +81,8 @@ class Calls(Companion):
             found.mode.__exit__(None, None, None)
             self._observer.written[id(graph)] = found.mode.writes
             found.mode = None
+            if found.eager is not None:
+                found.eager.__enter__()
 
     def ended(self, graph: Any, number: int) -> None:
         found = self._of(graph)
@@ -124,6 +135,17 @@ class Calls(Companion):
         self._observer.tell(
             events.CallFailed(found.number, call, "", what, text, found.lost, stack, formatting)
         )
+
+    def capturing(self) -> AbstractContextManager[None]:
+        """What this thread does meanwhile is captured code."""
+        return self._observer.in_capture()
+
+    def recorded(self, function: Any, args: Any) -> None:
+        """An operation of captured code, for those who look at eager code as well."""
+        reads = self._observer.reads
+        known = operator(function) if reads is not None else None
+        if reads is not None and known is not None:
+            reads.recorded(known, args)
 
     def launched(self) -> None:
         """A kernel was launched that is no operation of torch."""

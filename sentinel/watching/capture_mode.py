@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,7 +26,7 @@ class CaptureMode(TorchDispatchMode):
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()
-        self._calls = calls
+        self._calls, self._thread = calls, threading.get_ident()
         self.writes = Writes()
 
     @classmethod
@@ -37,10 +38,17 @@ class CaptureMode(TorchDispatchMode):
         return True
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if threading.get_ident() == self._thread:
+            return self._run(function, args, kwargs or {})
+        with self._calls.capturing():  # a backward pass has threads of its own
+            return self._run(function, args, kwargs or {})
+
+    def _run(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         try:
             with torch._C.DisableTorchFunction():
-                self.writes.before(function, args, kwargs or {})
-                result = function(*args, **(kwargs or {}))
+                self._calls.recorded(function, args)
+                self.writes.before(function, args, kwargs)
+                result = function(*args, **kwargs)
                 self.writes.after(args, result)
         except Exception as error:
             self._calls.failed(error, operation(function), spelled(operation(function)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -102,8 +103,8 @@ def young_tensors() -> list[torch.Tensor]:
 
 
 def _tensors_among(objects: list[Any]) -> list[torch.Tensor]:
-    kinds = _kinds(torch.Tensor)
-    return [found for found in objects if type(found) in kinds]
+    is_one = _kinds(torch.Tensor).__contains__
+    return list(itertools.compress(objects, map(is_one, map(type, objects))))
 
 
 def _kinds(kind: type) -> set[type]:

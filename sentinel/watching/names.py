@@ -22,7 +22,8 @@ from graphlint.sentinel.watching.slots import Found, Slot
 
 _BEST = ("parameter", "attribute", "item", "global", "gradient", "local", "argument")
 _ALL_UP_TO = 16  # replays of a graph before which every name is looked at
-_IN_TURN = 8  # of later ones, how many names; and before every so many replays, the locals
+_IN_TURN = 2  # of later ones, how many names: each costs memory accesses that no cache has
+_LOCALS_EVERY = 8  # and before every so many replays, the locals
 
 
 class Named:
@@ -174,7 +175,7 @@ class Watchlist:
             at = self._next
             self._next = at + _IN_TURN if at + _IN_TURN < len(due) else 0
             due = due[at : at + _IN_TURN]
-        if self._local and (early or self._replays % _IN_TURN == 0):
+        if self._local and (early or self._replays % _LOCALS_EVERY == 0):
             with stack_locals():
                 return due + [look for look in self._local if not _is_same(look)]
         return due

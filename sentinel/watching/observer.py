@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -154,11 +154,11 @@ class Observer:
                 self.reads.replaying(record.number, replays, record.captured.kept)
             if self.mode != "watch":
                 self.tell(events.InputsWritten(record.number, tuple(record.versions.written())))
-            for event in record.names.moved(record.number, self.reads is not None):
-                self.tell(event)
-            self.tell(
-                events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())
-            )
+            for moved in record.names.moved(record.number, self.reads is not None):
+                self.tell(moved)
+            event = events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())
+            for finding in self.machine.handle(event):
+                self.report(finding)
         for tell in self._before_replays:
             tell(graph, record.number)
 
@@ -236,6 +236,15 @@ class Observer:
     def capturing(self) -> bool:
         """Whether this thread captures, and is not at work for the sentinel."""
         return getattr(self._local, "capturing", False) and not is_aside()
+
+    @contextmanager
+    def in_capture(self) -> Iterator[None]:
+        """This thread works for a capture that is open in another one."""
+        self._local.capturing = True
+        try:
+            yield
+        finally:
+            self._local.capturing = False
 
     @property
     def following(self) -> bool:

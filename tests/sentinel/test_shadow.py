@@ -404,7 +404,7 @@ def _compiled(given: Any) -> Any:
         run(given)
 
 
-@pytest.mark.filterwarnings("ignore:torch.compile")
+@pytest.mark.filterwarnings("ignore")  # of compilers
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
