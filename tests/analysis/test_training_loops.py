@@ -264,3 +264,87 @@ def collect(env, steps: int):
     return seen
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "mark"),
+    [
+        ("wp.utils.array_sum(self.x)", "expect"),
+        ("wp.utils.array_inner(self.x, self.y)", "expect"),
+        ("wp.utils.array_sum(self.x, self.total)", "ok"),
+        ("wp.utils.array_inner(self.x, self.y, out=self.total)", "ok"),
+    ],
+)
+def test_a_sum_of_warp_without_an_array_for_it_is_a_number(call: str, mark: str) -> None:
+    check_marks(
+        f"""
+import warp as wp
+import warp.utils
+
+class Sums:
+    def __init__(self, n: int) -> None:
+        self.x = wp.ones(n, dtype=float, device="cuda")
+        self.y = wp.ones(n, dtype=float, device="cuda")
+        self.total = wp.zeros(1, dtype=float, device="cuda")
+        with wp.ScopedCapture(device="cuda") as capture:
+            {call}  # {mark}: CG302
+        self.graph = capture.graph
+"""
+    )
+
+
+def test_what_warp_makes_in_its_own_capture_is_on_the_device() -> None:
+    check_marks(
+        """
+import warp as wp
+
+class Targets:
+    def __init__(self) -> None:
+        self.start = wp.array([0.0, 1.0], dtype=float)  # ok: CG306
+        self.held = wp.zeros(2, dtype=float)
+        with wp.ScopedCapture() as capture:
+            self.move()
+        self.graph = capture.graph
+
+    def move(self) -> None:
+        target = wp.array([1.0, 2.0], dtype=float)  # expect: CG306
+        wp.copy(self.held, target)
+"""
+    )
+
+
+@pytest.mark.parametrize("norm", ["BatchNorm2d", "SyncBatchNorm"])
+@pytest.mark.parametrize(
+    ("reset", "mark"),
+    [("self.norm.running_var = torch.ones(4).cuda()", "expect"), ("self.norm.running_var.fill_(1)", "ok")],
+)
+def test_statistics_of_a_batch_norm_are_inputs_of_its_graph(norm: str, reset: str, mark: str) -> None:
+    check_marks(
+        f"""
+import torch
+from torch import nn
+
+class Encoder:
+    def __init__(self) -> None:
+        self.norm = nn.{norm}(4).cuda().eval()
+        self.x = torch.zeros(2, 4, 8, 8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.no_grad():
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                self.norm(self.x)
+            torch.cuda.current_stream().wait_stream(side)
+            with torch.cuda.graph(self.graph):
+                self.out = self.norm(self.x)
+
+    def reset(self) -> None:
+        {reset}  # {mark}: CG101
+
+    def __call__(self, x):
+        self.reset()
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.out.clone()
+"""
+    )

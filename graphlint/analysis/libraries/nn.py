@@ -100,6 +100,8 @@ def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
     """An attribute that `nn.Module` or a library module has."""
     if name in operations.mapped("rank_of_parameter") and isinstance(owner.cls, str):
         return _own_parameter(m, owner, name, place)
+    if name in operations.mapped("rank_of_buffer") and isinstance(owner.cls, str):
+        return _own_parameter(m, owner, name, place, kind="buffer")
     if name == "training":
         return modes.mode_of(m, owner, place)
     if name in operations.listed("module_methods"):
@@ -113,12 +115,13 @@ def attribute(m: Machine, owner: Obj, name: str, place: Place) -> Value | None:
     return None
 
 
-def _own_parameter(m: Machine, owner: Obj, name: str, place: Place) -> Value:
+def _own_parameter(m: Machine, owner: Obj, name: str, place: Place, kind: str = "parameter") -> Value:
+    """A parameter, or a buffer, that a library module has made itself."""
     if name not in owner.fields:
         with m.before_everything():
-            made = m.tensor(None, owner.site or place, "float", operations.mapped("rank_of_parameter")[name])
-        made.parameter = True
-        made.storage.owner = "parameter"
+            made = m.tensor(None, owner.site or place, "float", operations.mapped(f"rank_of_{kind}")[name])
+        made.parameter = kind == "parameter"
+        made.storage.owner = kind
         with m.heap.aside():
             owner.fields[name] = made
     return attributes.read_field(m, owner, name, place)
@@ -227,7 +230,16 @@ def _weights_read(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
     """The weights that calling a library module, or one that nobody constructs, reads."""
     if owner.cls == "torch.nn.Module":
         return [_stand_in(m, owner.serial, place)]
-    return own_weights(m, owner, place)
+    return [*own_weights(m, owner, place), *_own_buffers(m, owner, place)]
+
+
+def _own_buffers(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
+    """The statistics that a batch norm holds."""
+    if not str(owner.cls).rpartition(".")[2].startswith(operations.beginnings("with_statistics")):
+        return []
+    names = operations.mapped("rank_of_buffer")
+    held = (_own_parameter(m, owner, name, place, kind="buffer") for name in names)
+    return [each for each in held if isinstance(each, Tensor)]
 
 
 def own_weights(m: Machine, owner: Obj, place: Place) -> list[Tensor]:

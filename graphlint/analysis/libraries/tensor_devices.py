@@ -45,12 +45,18 @@ def result_device(
         return operation.device
     library = operations.libraries().get(operations.library_of(operation.name))
     if operation.factory and library is not None and not _follows_owner(last):
-        return library.device
+        return library.device or _captured_device(call)
     if operation.factory and _follows_owner(last) and operands and isinstance(operands[0], Unknown):
         return None  # made like something that could not be followed
     if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
         return "pinned" if pinned else default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
+
+
+def _captured_device(call: Call) -> str | None:
+    """The device of what a library makes while it captures itself: the one that it captures on."""
+    capture, library = call.m.capture, operations.library_of(call.name)
+    return "cuda" if capture is not None and capture.kind.startswith(f"{library}.") else None
 
 
 def _is_asked_pinned(call: Call) -> bool:
