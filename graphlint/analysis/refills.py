@@ -2,6 +2,7 @@
 
 `if held.shape[0] < rows: held = torch.empty(rows)`, `if key not in table: table[key] = make(key)`: which way
 an undecided test of this kind goes depends on sizes, and a warm-up runs with the sizes that are captured.
+Where the test returns what it has found, all that follows it is such an arm.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 _SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+_LOOK_UPS = (ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.NamedExpr)
 
 
 class Refill:
@@ -72,8 +74,23 @@ def note_lost(m: Machine, place: Place) -> None:
 
 
 @per_node
+def returns_found(node: ast.If) -> bool:
+    """Whether a look-up returns what it has found: `if key in table: return table[key]`."""
+    last = node.body[-1]
+    if node.orelse or not isinstance(last, ast.Return) or last.value is None:
+        return False
+    is_look_up = any(isinstance(part, _LOOK_UPS) for part in ast.walk(node.test))
+    return is_look_up and bool(_named(last.value) & _named(node.test) - {"self"})
+
+
+def _named(node: ast.expr) -> set[str]:
+    names = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {*names, *(part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))}
+
+
+@per_node
 def _compares(test: ast.expr) -> bool:
-    return any(isinstance(part, _SIZES) or _asks_for_field(part) for part in ast.walk(test))
+    return any(isinstance(part, (*_SIZES, ast.NamedExpr)) or _asks_for_field(part) for part in ast.walk(test))
 
 
 def _asks_for_field(node: ast.AST) -> bool:

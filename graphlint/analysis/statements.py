@@ -57,10 +57,14 @@ if TYPE_CHECKING:
 
 def execute(m: Machine, body: Sequence[ast.stmt], frame: Frame) -> None:
     """Run statements in order until one of them leaves the block."""
-    for statement in body:
+    for index, statement in enumerate(body):
         if not frame.reachable:
             return
         frame.statement = statement
+        if m.captures and isinstance(statement, ast.If) and refills.returns_found(statement):
+            if _if(m, statement, frame, body[index + 1 :]):
+                return
+            continue
         handler = _HANDLERS.get(type(statement))
         if handler is not None:
             handler(m, statement, frame)
@@ -213,7 +217,8 @@ def bind_only(m: Machine, node: ast.stmt, frame: Frame) -> None:
 # control flow
 
 
-def _if(m: Machine, node: ast.If, frame: Frame) -> None:
+def _if(m: Machine, node: ast.If, frame: Frame, rest: Sequence[ast.stmt] = ()) -> bool:
+    """An `if`; with `rest` what follows belongs to the other arm of an undecided test. Tells whether that ran."""
     uses = len(m.capture.host_uses) if m.capture is not None else 0
     value = expressions.evaluate(m, node.test, frame)
     if rounds.open_count(m, node.test, value, frame):
@@ -225,11 +230,12 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
         m.arms.add((id(node), truth))
         arm = node.body if truth else node.orelse
         _run_under(m, node.test, value, truth, True, arm, frame)
-        return
+        return False
     guard = guards.of_test(m, node.test, frame)
 
     def run(polarity: bool) -> None:
-        _run_under(m, node.test, value, polarity, False, node.body if polarity else node.orelse, frame)
+        arm = node.body if polarity else [*node.orelse, *rest]
+        _run_under(m, node.test, value, polarity, False, arm, frame)
         if guard is not None:
             guard.arm_ended(polarity, frame)
 
@@ -240,6 +246,7 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> None:
         guard.settle(m)
     if watch is not None:
         watch.end(m, frame, wrote=wrote)
+    return bool(rest)
 
 
 def _run_under(
