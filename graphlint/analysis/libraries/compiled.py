@@ -85,7 +85,7 @@ def _call_compiled(call: Call) -> Value:
     m, owner = call.m, call.this
     shapes = specialised.of_tensors(call.arguments)
     data = {
-        "warm": is_warm(owner),
+        "warm": is_warm(m, owner),
         "other": specialised.is_new(m, owner, shapes, sizes_adapt=True),
         "cudagraphs": owner.fields.get("cudagraphs"),
         "mode": owner.fields.get("mode"),
@@ -101,10 +101,12 @@ def _call_compiled(call: Call) -> Value:
     return value
 
 
-def is_warm(owner: Obj) -> bool | None:
-    """Whether compiled or tuned code has run before; None when it ran on some of the ways here."""
+def is_warm(m: Machine, owner: Obj) -> bool | None:
+    """Whether compiled or tuned code has run before; None when it ran on some ways here, or on a lost one."""
     warm = owner.fields.get("warm")
-    return warm.value is True if isinstance(warm, Const) else None
+    if not isinstance(warm, Const) or (m.lost and warm.value is not True):
+        return None
+    return warm.value is True
 
 
 def _run_quietly(call: Call, owner: Obj) -> Value:
@@ -289,7 +291,7 @@ def _launch(call: Call) -> Value:
     if isinstance(kernel, Obj):
         keys = specialised.of_keys(kernel, call.arguments)
         event.target = kernel
-        event.data["warm"] = is_warm(kernel)
+        event.data["warm"] = is_warm(m, kernel)
         event.data["other"] = specialised.is_new(m, kernel, keys, sizes_adapt=False)
         if not m.captures:
             m.heap.write(kernel.fields, "warm", Const(True))
