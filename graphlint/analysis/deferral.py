@@ -48,6 +48,15 @@ def cut(m: Machine, function: Function, env: Env, place: Place) -> Value:
     return hints.value_of(m, returns, function.module, Change.CONFIG, place)
 
 
+def is_in_lost_call(m: Machine) -> bool:
+    """Whether the machine is in a call of a function that was cut short in eager code, or not followed again.
+
+    What such a call has filled or warmed up is not known.
+    """
+    functions = [frame.function for frame in m.frames if frame.function is not None]
+    return any(id(f.node) in m.skipped or (id(f.node), id(f.env)) in m.cuts for f in functions)
+
+
 def defer(m: Machine, owner: Obj, function: Function, env: Env, place: Place) -> None:
     """Keep a call for the fields that it writes; what they hold now is what they held before it."""
     assert isinstance(owner.cls, ClassInfo) and not isinstance(function.node, ast.Lambda)

@@ -230,6 +230,8 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
         m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
     if too_deep or m.visits.get(key, 0) >= m.VISITS:
+        if not m.captures:
+            m.skipped.add(id(function.node))
         known = m.memo.get((code, owner, shape)) or m.memo.get((code, owner))
         return known if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1

@@ -152,6 +152,7 @@ class Machine:
         self.goal: ast.AST | None = None  # the root, and the definitions that lead to its captures
         self.goals: frozenset[str] = frozenset()
         self.cuts: dict[tuple[int, int], Function] = {}  # what was cut short, by node and scope
+        self.skipped: set[int] = set()  # functions that eager code has called more often than is followed
         self.lost = False  # whether calls were cut short that may have warmed something up
         self.deferred: dict[int, list[Deferred]] = {}
         self.meta_read = False

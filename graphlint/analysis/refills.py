@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import deferral
 from graphlint.analysis.events import Event
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item
@@ -108,19 +109,10 @@ def _is_refilled(m: Machine, capture: Capture, fields: Fields, key: object) -> b
     if write is None or write.local or not _holds_memory(write.value):
         return False
     keys = [key, *fields] if isinstance(key, tuple) else [key]
-    return _was_cut_short(m) or any(
+    return deferral.is_in_lost_call(m) or any(
         not other.capturing and other.place.key == write.place.key
         for each in keys
         for other in m.writes.get((id(fields), each), ())
-    )
-
-
-def _was_cut_short(m: Machine) -> bool:
-    """Whether captured code is in a call whose like was cut short before the capture, and so not followed."""
-    return bool(m.cuts) and any(
-        (id(frame.function.node), id(frame.function.env)) in m.cuts
-        for frame in m.frames
-        if frame.function is not None
     )
 
 

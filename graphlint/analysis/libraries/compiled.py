@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, captures, gradients, roots, specialised, tensor_ops
+from graphlint.analysis import calls, captures, deferral, gradients, roots, specialised, tensor_ops
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -104,7 +104,7 @@ def _call_compiled(call: Call) -> Value:
 def is_warm(m: Machine, owner: Obj) -> bool | None:
     """Whether compiled or tuned code has run before; None when it ran on some ways here, or on a lost one."""
     warm = owner.fields.get("warm")
-    if not isinstance(warm, Const) or (m.lost and warm.value is not True):
+    if not isinstance(warm, Const) or (warm.value is not True and (m.lost or deferral.is_in_lost_call(m))):
         return None
     return warm.value is True
 
