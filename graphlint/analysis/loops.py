@@ -69,8 +69,7 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
         row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
         return (), row
     if isinstance(value, Union):
-        iterables = [part for part in value.values if not is_none(part)]  # going through None raises
-        return (), join_all(element for part in iterables for element in all_elements(m, part))
+        return _elements_of_any(m, [part for part in value.values if not is_none(part)])
     if isinstance(value, Obj):
         return _object_elements(m, value)
     if isinstance(value, Class) and value.info.is_enum:
@@ -79,6 +78,15 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
     if isinstance(value, Const) and isinstance(value.value, str):
         return (), Host("str", Change.CONSTANT)
     return (), Unknown("element", change_of(value))
+
+
+def _elements_of_any(m: Machine, among: list[Value]) -> tuple[tuple[Value, ...], Value | None]:
+    """What iterating over one of several values yields; going through None raises, so it is none of them."""
+    found = [elements_of(m, part) for part in among]
+    if all(isinstance(part, Sequence_) for part in among) and len({len(known) for known, _ in found}) == 1:
+        if all(rest is None for _, rest in found):
+            return tuple(join_all(column) for column in zip(*(known for known, _ in found), strict=True)), None
+    return (), join_all(element for each in found for element in _together(*each))
 
 
 def all_elements(m: Machine, value: Value) -> list[Value]:
