@@ -225,18 +225,19 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     code = _closure_of(function)
     owner = _owner(function, env)
     shape = _shape(env)
-    key = (code, owner, shape, bool(m.captures), id(m.capture.graph) if m.capture else 0)
+    where = id(m.capture.graph) if m.capture else 0  # what a capture makes is not what eager code makes
+    key = (code, owner, shape, bool(m.captures), where)
     too_deep = is_too_deep(m, function)
     if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
         m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
     if too_deep or m.visits.get(key, 0) >= m.VISITS:
         if not m.captures:
             m.skipped.add(id(function.node))
-        known = m.memo.get((code, owner, shape)) or m.memo.get((code, owner))
+        known = m.memo.get((where, code, owner, shape)) or m.memo.get((where, code, owner))
         return known if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1
     value = run(m, function, env, place)
-    m.memo[(code, owner)] = m.memo[(code, owner, shape)] = value
+    m.memo[(where, code, owner)] = m.memo[(where, code, owner, shape)] = value
     return value
 
 

@@ -83,9 +83,10 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
 def _elements_of_any(m: Machine, among: list[Value]) -> tuple[tuple[Value, ...], Value | None]:
     """What iterating over one of several values yields; going through None raises, so it is none of them."""
     found = [elements_of(m, part) for part in among]
-    if all(isinstance(part, Sequence_) for part in among) and len({len(known) for known, _ in found}) == 1:
-        if all(rest is None for _, rest in found):
-            return tuple(join_all(column) for column in zip(*(known for known, _ in found), strict=True)), None
+    are_sequences = all(isinstance(part, Sequence_) and part.rest is None for part in among)
+    if are_sequences and len({len(known) for known, _ in found}) == 1:
+        columns = zip(*(known for known, _ in found), strict=True)
+        return tuple(join_all(column) for column in columns), None
     return (), join_all(element for each in found for element in _together(*each))
 
 

@@ -94,9 +94,11 @@ def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
     old = expressions.evaluate(m, target, frame)
     m.updating = False
     value = expressions.evaluate(m, node.value, frame)
-    if isinstance(old, Tensor):
-        storing.in_place(m, old, node, frame, (value,))
-        return
+    tensors = _tensors_of(old)
+    for tensor in tensors:
+        storing.in_place(m, tensor, node, frame, (value,))
+    if tensors or (isinstance(old, Unknown) and old.reason == storing.DELETED):
+        return  # memory stays what it is, and what is not there cannot be added to
     if isinstance(old, Sequence_) and isinstance(node.op, ast.Add):
         known, rest = loops.elements_of(m, value)
         indexing.extend(m, old, known, rest, node, frame)
@@ -106,6 +108,13 @@ def _augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
         result = Host("int", Change.CHANGING)
         m.counted += 1
     assign(m, node.target, result, frame, node, augmented=True)
+
+
+def _tensors_of(old: Value) -> list[Tensor]:
+    """The tensors that a value is; none where it may be a number as well, which gets another name's value."""
+    parts = [part for part in alternatives(old) if not (isinstance(part, Unknown) or is_none(part))]
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    return tensors if len(tensors) == len(parts) else []
 
 
 def _counts_steps(m: Machine, node: ast.AugAssign, result: Value, frame: Frame) -> bool:
@@ -218,7 +227,10 @@ def bind_only(m: Machine, node: ast.stmt, frame: Frame) -> None:
 
 
 def _if(m: Machine, node: ast.If, frame: Frame, rest: Sequence[ast.stmt] = ()) -> bool:
-    """An `if`; with `rest` what follows belongs to the other arm of an undecided test. Tells whether that ran."""
+    """An `if`; with `rest` what follows belongs to the other arm of an undecided test.
+
+    Tells whether that has run.
+    """
     uses = len(m.capture.host_uses) if m.capture is not None else 0
     value = expressions.evaluate(m, node.test, frame)
     if rounds.open_count(m, node.test, value, frame):
@@ -435,7 +447,7 @@ def _continue(m: Machine, node: ast.Continue, frame: Frame) -> None:
 def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
-            m.heap.write(frame.env.fields, target.id, Unknown("deleted"))
+            m.heap.write(frame.env.fields, target.id, Unknown(storing.DELETED))
         elif isinstance(target, ast.Attribute):
             storing.delete(m, expressions.evaluate(m, target.value, frame), target.attr, node, frame)
         elif isinstance(target, ast.Subscript):

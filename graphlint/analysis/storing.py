@@ -47,6 +47,9 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
+DELETED = "deleted"
+"""The reason of the unknown value that a deleted name has."""
+
 
 def put(
     m: Machine, owner: Value, name: str, value: Value, node: ast.AST, frame: Frame, *, augmented: bool = False
@@ -219,4 +222,4 @@ def wrote_tensor(
 def delete(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> None:
     """`del owner.name`."""
     if isinstance(owner, Obj) and name in owner.fields:
-        m.write(owner.fields, name, Unknown("deleted"), frame.place(node))
+        m.write(owner.fields, name, Unknown(DELETED), frame.place(node))

@@ -97,3 +97,43 @@ PARTS = """
 )
 def test_one_of_several_tuples_keeps_its_places(parts: str, mark: str) -> None:
     check_marked_rules(PARTS.format(parts=parts, mark=mark))
+
+
+DELETED = """
+    import torch
+
+    class Decoder:
+        def __init__(self, model):
+            self.model = model
+            self.x = torch.zeros(1, 1, device="cuda")
+            self.graph = None
+
+        def begin(self, count: int):
+            self.position = torch.arange(count, device="cuda")  # expect: CG101
+
+        def step(self, token):
+            self.x.copy_(token)
+            if self.graph is None:
+                self.model(self.x, self.position)
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.out = self.model(self.x, self.position)
+            self.graph.replay()
+            return self.out.clone()
+
+        def finish(self):
+            del self.position  # expect: CG101
+
+        def go_on(self):
+            self.position += 1  # ok: CG101
+
+        def run(self, prompts: list[torch.Tensor]):
+            for prompt in prompts:
+                self.begin(4)
+                self.step(prompt)
+                self.finish()
+    """
+
+
+def test_what_is_deleted_is_not_added_to() -> None:
+    check_marked_rules(DELETED)
