@@ -93,7 +93,8 @@ PARTS = """
 
 
 @pytest.mark.parametrize(
-    ("parts", "mark"), [("self.slots, self.is_empty", "ok"), ("self.slots, self.slots.cuda().any()", "expect")]
+    ("parts", "mark"),
+    [("self.slots, self.is_empty", "ok"), ("self.slots, self.slots.cuda().any()", "expect")],
 )
 def test_one_of_several_tuples_keeps_its_places(parts: str, mark: str) -> None:
     check_marked_rules(PARTS.format(parts=parts, mark=mark))
