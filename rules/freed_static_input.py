@@ -21,7 +21,9 @@ class FreedStaticInput(Rule):
     subscribes = (InputFreed,)
 
     def on(self, event: InputFreed) -> Iterator[Report]:
-        if event.place is event.storage.site:
+        if event.storage.owner == "parameter":
+            message = "nothing holds this module when the graph is replayed, which keeps reading its weights"
+        elif event.place is event.storage.site:
             message = (
                 "nothing holds this memory after the function has returned, but a graph keeps reading it"
             )

@@ -94,6 +94,7 @@ def _run_function(m: Machine, root: Root, frame: Frame) -> None:
     if value is None or isinstance(value, Unknown):
         return
     result = calls.call(m, value, _arguments(m, value, Change.CONFIG), root.node, frame)
+    frame.returned.append(result)  # whoever calls the root holds all of it
     _use_result(m, result, frame, root.node)
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 MOST_VALUES = 4000
+GIVEN_AWAY = "objects given to something unknown"
 # Weights are held by autograd as well; memory that a cache owns dies when the cache is cleared.
 OWNED: frozenset[str] = frozenset({"parameter", "buffer", "gradient", "assumed"})
 
@@ -88,6 +89,8 @@ def note_escape(m: Machine, values: Iterable[Value]) -> None:
     """Values were given to something that cannot be followed, which may keep them."""
     for value in values:
         m.escaped.update(tensor.storage for tensor in tensors_in(value))
+        if isinstance(value, Obj):
+            m.memo.setdefault(GIVEN_AWAY, []).append(value)
 
 
 def records_addresses(capture: Capture) -> bool:
@@ -115,12 +118,18 @@ def _is_made_in(tensor: Tensor, frame: Frame) -> bool:
 def roots_of(m: Machine) -> list[Any]:
     """Everything that names something now: calls in progress, modules, classes, objects lived through."""
     return [
-        *(env for frame in m.frames for env in (frame.env, *frame.env.parents())),
+        *(frame.env for frame in m.frames),
+        *(held for frame in m.frames for held in _held_from_outside(frame)),
         *(value for frame in m.frames for value in frame.returned),
         *m.module_envs.values(),
         *(value for info in m.classes.values() for value in info.values.values()),
         *m.instances.values(),
     ]
+
+
+def _held_from_outside(frame: Frame) -> Iterable[Any]:
+    """What a call in progress may still ask of enclosing calls: the names that its text mentions."""
+    return _closed_over(frame.function) if frame.function is not None else frame.env.parents()
 
 
 class Reach:
@@ -163,7 +172,7 @@ class Reach:
         elif isinstance(part, External):
             return [part.owner] if part.owner is not None else []
         elif isinstance(part, Function):
-            return _closed_over(part)
+            return [*_closed_over(part), *self._machine.fields_of(part).values()]
         elif isinstance(part, Unknown):
             self.spent = self.spent or "alternatives" in part.reason
             moved = tensor_ops.moved_tensor(self._machine, part)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     carried,
     derived,
+    freed_weights,
     frozen_uses,
     graph_keys,
     handed,
@@ -81,6 +82,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     changed = (*(each for each in compared if each is not None), *renamed.changed(m, record))
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record, step=m.step))
     timeline.replayed(m, record, place)
+    freed_weights.replayed(m, record, place)
     frozen_uses.tell(m, record, place)
     carried.replayed(m, record, place)
     derived.replayed(m, record, place)

@@ -8,6 +8,7 @@ from graphlint.analysis import (
     attributes,
     calls,
     conditions,
+    freed_weights,
     gradients,
     rows,
     specialised,
@@ -57,6 +58,7 @@ def make_module(call: Call) -> Value:
     made = Obj(call.name, call.place)
     if call.name == "torch.nn.Parameter":
         return _parameter(call)
+    freed_weights.note_made(call.m, made)
     kind = module_containers.kind_of(made)
     if kind is not None:
         module_containers.fill(call, made, kind)
@@ -177,7 +179,9 @@ def _forward(call: Call, owner: Obj) -> Value:
         return calls.call(m, owner.fields["module"], call.arguments, call.node, call.frame, call.place)
     values = [tensor_ops.as_operand(m, value) for value in call.arguments.all()]
     given = [t for value in values for t in tensors_in(value, 2)]
-    tensor_ops.note_use(m, [*given, *(_weights_read(m, owner, call.place) if m.captures else ())], call.place)
+    weights = _weights_read(m, owner, call.place) if m.captures else []
+    tensor_ops.note_use(m, [*given, *weights], call.place)
+    freed_weights.note_read(m, owner, weights)
     m.emit(Called(place=call.place, what="module", target=owner, arguments=call.arguments.all()))
     if last.startswith("Conv") and specialised.tries_algorithms(m, call.frame.module):
         _benchmark(call, owner)

@@ -39,4 +39,5 @@ def graphed_refiner(width: int, batch: int):
         graph.replay()
         return y.clone()
 
+    refine.model = refiner
     return refine

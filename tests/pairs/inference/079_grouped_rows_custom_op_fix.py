@@ -50,6 +50,7 @@ def capture(experts: GroupedExperts, batch: int, width: int):
         graph.replay()
         return y.clone()
 
+    run.experts = experts
     return run
 
 

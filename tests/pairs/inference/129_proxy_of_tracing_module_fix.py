@@ -61,4 +61,4 @@ def make_step(width: int, batch: int, debug: bool = True):
         graph.replay()
         return y.clone()
 
-    return step, trace
+    return step, trace, model

@@ -22,6 +22,7 @@ def graphed(fn, x):
 
 class Evaluator:
     def __init__(self, value, policy, n, obs):
+        self.nets = value, policy
         self.obs = torch.zeros(n, obs, device="cuda")
         with torch.no_grad():
             self.policy_graph, self.logits = graphed(policy, self.obs)
