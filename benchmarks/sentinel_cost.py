@@ -22,7 +22,7 @@ from torch.nn import functional as F
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 VIRTUAL = "--virtual" in sys.argv
 MODES = [argument for argument in sys.argv[1:] if not argument.startswith("-")] or ["watch", "canary", "test"]
-ROUNDS = 2 if VIRTUAL else 5
+ROUNDS = 2 if VIRTUAL else 4
 
 
 class Layer(nn.Module):

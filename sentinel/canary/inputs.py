@@ -33,12 +33,32 @@ class _Pending:
     site: int
 
 
+@dataclass(slots=True)
+class _Declared:
+    """The inputs of a runner at its last call: which a pattern fits, and of which writes are counted."""
+
+    signature: list[tuple[Any, ...]]
+    fitting: list[str]
+    counted: list[str]
+    patterns: Patterns | None
+
+    def versions(self, call: Call) -> list[tuple[str, int]]:
+        return [(name, version_of(call.inputs[name])) for name in self.counted]
+
+
+def _signature(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, torch.Tensor):
+        return (id(value),)
+    return (id(value), value.data_ptr(), value.shape, value.stride(), value.dtype)
+
+
 class Canaries(Judging):
     """Declared inputs that are not written before a replay."""
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(observer)
         self._known: dict[tuple[Any, ...], Patterns] = {}
+        self._last: dict[str, _Declared] = {}  # of each runner
         self._now: Patterns | None = None
         self._pending: list[_Pending] = []
         self._counted: list[tuple[str, torch.Tensor, int]] = []  # those that a pattern does not fit
@@ -52,9 +72,24 @@ class Canaries(Judging):
             return
         with aside():
             self._read(wait=virtual())
-            self._arm(call, self._fitting(call))
+            declared = self._declared(call)
+            self._counted = [(name, call.inputs[name], version) for name, version in declared.versions(call)]
+            self._arm([call.inputs[name] for name in declared.fitting], declared.patterns)
 
-    def _fitting(self, call: Call) -> list[tuple[str, torch.Tensor]]:
+    def _declared(self, call: Call) -> _Declared:
+        """What is known of the inputs of a call: nearly always they are those of the last."""
+        signature = [_signature(tensor) for tensor in call.inputs.values()]
+        last = self._last.get(call.name)
+        if last is None or last.signature != signature:
+            fitting, counted = self._fitting(call)
+            last = self._last[call.name] = _Declared(
+                signature, [name for name, _ in fitting], counted, self._patterns(call, fitting)
+            )
+        return last
+
+    def _fitting(self, call: Call) -> tuple[list[tuple[str, torch.Tensor]], list[str]]:
+        """The inputs that a pattern fits, and the names of those whose writes are counted."""
+        counted: list[str] = []
         found: dict[int, tuple[str, torch.Tensor]] = {}
         for name, tensor in call.inputs.items():
             if not isinstance(tensor, torch.Tensor) or not tensor.is_cuda or not tensor.numel():
@@ -64,22 +99,22 @@ class Canaries(Judging):
             elif fits(tensor):
                 found[base_of(tensor)] = (name, tensor)
             else:
-                self._counted.append((name, tensor, version_of(tensor)))
-        return list(found.values())
+                counted.append(name)
+        return list(found.values()), counted
 
-    def _arm(self, call: Call, inputs: list[tuple[str, torch.Tensor]]) -> None:
-        if not inputs:
-            return
+    def _patterns(self, call: Call, inputs: list[tuple[str, torch.Tensor]]) -> Patterns | None:
         key = (call.name, *((name, one.shape, one.stride(), one.dtype) for name, one in inputs))
-        patterns = self._known.get(key)
-        if patterns is None:
-            patterns = self._known[key] = Patterns(inputs)
-        if any(pending.patterns is patterns for pending in self._pending):
+        if inputs and key not in self._known:
+            self._known[key] = Patterns(inputs)
+        return self._known.get(key)
+
+    def _arm(self, tensors: list[torch.Tensor], patterns: Patterns | None) -> None:
+        if patterns is None or any(pending.patterns is patterns for pending in self._pending):
             return  # the last counts have not landed: this call is not looked at
-        patterns.arm([tensor for _, tensor in inputs])
+        patterns.arm(tensors)
         self._now = patterns
-        if not virtual():
-            torch.cuda.current_stream().synchronize()  # the runner may write from another stream
+        if not virtual():  # the runner may write from another stream
+            torch._C._CudaStreamBase.synchronize(torch.cuda.current_stream())
 
     def first_replay(self, call: Call) -> None:
         if self._now is not None:
@@ -87,10 +122,10 @@ class Canaries(Judging):
                 self._now.disarm()
 
     def has_failed(self) -> None:
-        if self._now is not None:
+        now, self._now = self._now, None
+        if now is not None:
             with aside():
-                self._now.disarm()
-        self._now = None
+                now.disarm()
 
     def has_returned(self, call: Call, result: Any) -> None:
         patterns = self._now
@@ -117,11 +152,10 @@ class Canaries(Judging):
             landed = [one for one in self._pending if wait or one.patterns.landed()]
         for pending in landed:
             self._pending.remove(pending)
-            for at in range(len(pending.patterns.names)):
-                self._judge(pending, at)
+            for at, counts in enumerate(pending.patterns.counts()):
+                self._judge(pending, at, counts[: pending.real])
 
-    def _judge(self, pending: _Pending, at: int) -> None:
-        counts = pending.patterns.counts(at, pending.real)
+    def _judge(self, pending: _Pending, at: int, counts: list[int]) -> None:
         rows = [row for row, count in enumerate(counts) if count]
         if rows:
             whole = sum(counts) == len(counts) * pending.patterns.widths[at]
@@ -147,6 +181,7 @@ class Canaries(Judging):
     def finish(self) -> None:
         super().finish()
         self._known.clear()
+        self._last.clear()
         self.has_failed()
         self.settle()
 

@@ -145,11 +145,11 @@ class Machine:
 
     def __init__(self, state: State, checks: tuple[type[Check], ...]) -> None:
         self.state = state
-        self._subscribed: dict[type, list[Check]] = {}
+        self._subscribed: dict[type, list[Callable[[Any], Iterable[Finding]]]] = {}
         for kind in checks:
             check = kind(self.state)
             for event in kind.subscribes:
-                self._subscribed.setdefault(event, []).append(check)
+                self._subscribed.setdefault(event, []).append(check.on)
         clocks = state.clocks
         self._before: dict[type, Callable[[Any], None]] = {  # what brings the state up to date
             events.CaptureEnded: state.add,
@@ -181,6 +181,6 @@ class Machine:
 
     def _ask(self, event: events.Event) -> list[Finding]:
         found: list[Finding] = []
-        for check in self._subscribed.get(type(event), ()):
-            found.extend(check.on(event))
+        for judge in self._subscribed.get(type(event), ()):
+            found.extend(judge(event))
         return found
