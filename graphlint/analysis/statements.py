@@ -61,8 +61,9 @@ def execute(m: Machine, body: Sequence[ast.stmt], frame: Frame) -> None:
         if not frame.reachable:
             return
         frame.statement = statement
-        if m.captures and isinstance(statement, ast.If) and refills.returns_found(statement):
-            if _if(m, statement, frame, body[index + 1 :]):
+        if isinstance(statement, ast.If):
+            returns = bool(m.captures) and refills.returns_found(statement)
+            if _if(m, statement, frame, body[index + 1 :] if returns else ()):
                 return
             continue
         handler = _HANDLERS.get(type(statement))
@@ -490,7 +491,6 @@ _BY_TYPE: dict[type[ast.AST], _Handler] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
-    ast.If: _if,
     ast.Return: _return,
     ast.Raise: _raise,
     ast.Assert: _assert,
