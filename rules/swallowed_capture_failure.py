@@ -45,5 +45,7 @@ def _draws(event: Called) -> bool:
         return is_none(given)
     if event.what != "module" or not isinstance(event.target, Obj) or not isinstance(event.target.cls, str):
         return False
+    if "Dropout" not in event.target.cls or event.capture is None or not event.capture.facts["gradients"]:
+        return False  # without gradients a module is used for inference
     mode = event.target.fields.get("training")
-    return "Dropout" in event.target.cls and not (isinstance(mode, Const) and not mode.value)
+    return not (isinstance(mode, Const) and not mode.value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     effects,
+    gradients,
     graph_keys,
     parallel,
     renewals,
@@ -57,6 +58,7 @@ def start(
     capture.facts["conditions"] = len(m.frame.conditions)
     capture.facts["outer"] = m.captures[-1] if m.captures else None
     capture.facts["contexts"] = tuple(m.contexts)
+    capture.facts["gradients"] = gradients.enabled(m)
     capture.facts["frames"] = tuple(m.frames)
     capture.facts["thread"] = m.running[-1] if m.running else None
     capture.facts["threads"] = tuple(parallel.others_running(m))

@@ -13,6 +13,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import FALSE, NONE, Const, Obj, Tensor, Value, alternatives
+from graphlint.facts.pernode import per_node
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
@@ -28,7 +29,18 @@ LEFT_OUT = "left-out"
 
 def enabled(m: Machine) -> bool:
     """Whether operations are recorded for a backward pass here."""
-    return not any(context.cls in operations.listed("no_grad") for context in m.contexts)
+    if any(context.cls in operations.listed("no_grad") for context in m.contexts):
+        return False
+    return not any(f.function is not None and _is_decorated(f.function.node) for f in m.frames)
+
+
+@per_node
+def _is_decorated(node: ast.AST) -> bool:
+    """Whether a function is one that keeps no gradients: `@torch.no_grad()`."""
+    decorators = getattr(node, "decorator_list", ())
+    called = [d.func if isinstance(d, ast.Call) and not d.args else d for d in decorators]
+    last = {name.rpartition(".")[2] for name in operations.listed("no_grad")}
+    return any((d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "")) in last for d in called)
 
 
 def note_frozen(m: Machine, tensors: Iterable[Tensor], *, frozen: bool) -> None:

@@ -91,3 +91,37 @@ def build(net, x):
     shown = [f for f in findings(program.format(mode="relaxed")) if f.code == "CG510"]
     assert [(f.span.line, f.level) for f in shown] == [(7, Level.NOTE)]
     assert not [f for f in findings(program.format(mode="thread_local")) if f.code == "CG510"]
+
+
+UNKNOWN_MODE = """
+    import torch
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dropout = torch.nn.Dropout(0.1)
+
+        def forward(self, x):
+            return self.dropout(x)
+
+    class Engine:
+        def __init__(self, net: Block):
+            self.net = net
+
+        {decorator}
+        def build(self, x):
+            own = x.clone()
+            graph = torch.cuda.CUDAGraph()
+            try:
+                with torch.cuda.graph(graph):
+                    out = self.net(own)
+            except RuntimeError:  # {mark}: CG508
+                return self.net(x)
+            graph.replay()
+            return out.clone()
+    """
+
+
+@pytest.mark.parametrize(("decorator", "mark"), [("@torch.inference_mode()", "ok"), ("", "expect")])
+def test_a_dropout_that_is_used_for_inference_draws_nothing(decorator: str, mark: str) -> None:
+    check_marks(UNKNOWN_MODE.format(decorator=decorator, mark=mark), select=("CG508",))
