@@ -197,15 +197,28 @@ def output(m: Machine, graph: Obj, place: Place, like: Tensor | None = None) -> 
 
 
 def unknown_step(m: Machine, place: Place) -> Tensor | None:
-    """A call after `cudagraph_mark_step_begin()`: it replays, its output lives until the next one."""
-    if m.captures or m.memo.pop("marked-step", None) is None:
+    """A call after `cudagraph_mark_step_begin()`: it replays, its output lives until the next one.
+
+    A method of something that is not known is no such call: what was compiled is called by its own name.
+    """
+    if m.captures or "marked-step" not in m.memo or not _is_called_itself(m, place):
         return None
+    del m.memo["marked-step"]
     key = ("step", id(place.node))
     graph = m.memo.get(key)
     if not isinstance(graph, Obj):
         graph = m.memo[key] = _own_graph(place)
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     return output(m, graph, place)
+
+
+def _is_called_itself(m: Machine, place: Place) -> bool:
+    """Whether a call is of a name, or of what a field of an object of the project holds."""
+    function = getattr(place.node, "func", None)
+    if not isinstance(function, ast.Attribute):
+        return True
+    owner = m.frame.env.fields.get(function.value.id) if isinstance(function.value, ast.Name) else None
+    return isinstance(owner, Obj) and not isinstance(owner.cls, str)
 
 
 @model("torch._dynamo.mark_dynamic", "torch._dynamo.maybe_mark_dynamic", "torch._dynamo.mark_unbacked")
