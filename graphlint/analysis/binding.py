@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import duck, hints, numeric_uses
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.frames import Place
+from graphlint.analysis.libraries import module_containers
 from graphlint.analysis.values import (
     NONE,
     Change,
@@ -91,6 +92,9 @@ def synthesised(m: Machine, function: Function, arg: ast.arg, change: Change, pl
     value = hints.value_of(m, arg.annotation, function.module, change, here)
     if isinstance(value, Obj) and value.cls == "torch.nn.Module":
         return duck.guess(m, function, arg.arg, change, here) or value
+    if isinstance(value, Obj) and value.cls in module_containers.LISTS:
+        child = duck.guess_children(m, function, arg.arg, change, here)
+        value.fields["elements"] = Sequence_((), "list", child or Obj("torch.nn.Module", here))
     return value
 
 

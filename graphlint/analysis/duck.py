@@ -8,7 +8,9 @@ guessed when several unrelated classes would do, or when the uses say too little
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import hints, names, synthesis
@@ -64,6 +66,27 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     return join_all(synthesis.instance(m, info, change, place) for info in fitting)
 
 
+def guess_children(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:
+    """An instance of the one class of the file that fits how the children of a container are called."""
+    uses = Uses()
+    for tree, is_value in _mentions(function, name):
+        _uses_in(tree, partial(_is_named, names=_turns_over(tree, is_value)), uses)
+        _uses_in(tree, partial(_is_item, is_value=is_value), uses)
+    own = function.cls
+    others = [info for info in _classes(m, function.module) if info.is_module and not _is_kin(info, own)]
+    fitting = [info for info in others if uses.arities and fits(info, uses)]
+    fitting = [info for info in fitting if own is None or not _constructs(info, own)]
+    whole = [info for info in fitting if not _is_part(m, function.module, info)] or fitting
+    return synthesis.instance(m, whole[0], change, place) if len(whole) == 1 else None
+
+
+def _turns_over(tree: ast.AST, is_value: Callable[[ast.AST], bool]) -> set[str]:
+    """The names of loops that go over a value: `for layer in layers`, `for i, layer in enumerate(layers)`."""
+    loops = [node for node in walk(tree) if isinstance(node, (ast.For, ast.comprehension))]
+    over = [loop for loop in loops if any(map(is_value, ast.walk(loop.iter)))]
+    return {part.id for loop in over for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+
+
 def _is_kin(info: ClassInfo, own: ClassInfo | None) -> bool:
     """Whether a class is the method's own, derives from it, or is one of its bases."""
     return own is not None and (own in info.mro() or info in own.mro())
@@ -80,15 +103,28 @@ def _of_torch_cuda(uses: Uses) -> str | None:
 def uses_of(function: Function, name: str) -> Uses:
     """What a function, and through fields its class, does with a parameter."""
     uses = Uses()
-    _uses_in(function.node, lambda node: isinstance(node, ast.Name) and node.id == name, uses)
-    for kept in _kept_as(function.node, name):
-        for cls in function.cls.mro() if function.cls is not None else ():
-            _uses_in(cls.node, lambda node, kept=kept: _is_own_field(node, kept), uses)
+    for tree, is_value in _mentions(function, name):
+        _uses_in(tree, is_value, uses)
     return uses
 
 
-def _uses_in(tree: ast.AST, is_value: object, uses: Uses) -> None:
-    assert callable(is_value)
+def _mentions(function: Function, name: str) -> Iterator[tuple[ast.AST, Callable[[ast.AST], bool]]]:
+    """The code that may name a parameter, itself or through fields that keep it, and what names it there."""
+    yield function.node, partial(_is_named, names={name})
+    for kept in _kept_as(function.node, name):
+        for cls in function.cls.mro() if function.cls is not None else ():
+            yield cls.node, partial(_is_own_field, name=kept)
+
+
+def _is_named(node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _is_item(node: ast.AST, is_value: Callable[[ast.AST], bool]) -> bool:
+    return isinstance(node, ast.Subscript) and is_value(node.value)
+
+
+def _uses_in(tree: ast.AST, is_value: Callable[[ast.AST], bool], uses: Uses) -> None:
     for node in walk(tree):
         if isinstance(node, ast.Attribute) and is_value(node.value):
             uses.attributes.add(node.attr)
@@ -196,10 +232,12 @@ def _accepts(node: ast.FunctionDef | ast.AsyncFunctionDef, count: int) -> bool:
 
 def _is_part(m: Machine, module: ModuleFile, info: ClassInfo) -> bool:
     """Whether another class of the file constructs this one: then it is a part, not the whole."""
-    for other in _classes(m, module):
-        if other is not info and any(
-            isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == info.name
-            for n in walk(other.node)
-        ):
-            return True
-    return False
+    return any(other is not info and _constructs(other, info) for other in _classes(m, module))
+
+
+def _constructs(info: ClassInfo, part: ClassInfo) -> bool:
+    """Whether the text of one class calls another."""
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == part.name
+        for n in walk(info.node)
+    )

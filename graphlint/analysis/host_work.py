@@ -71,6 +71,9 @@ def note(m: Machine, operands: Iterable[Tensor], results: Iterable[Tensor], plac
     for each in given:
         if each.storage in works and any(result.on_device for result in made):
             works[each.storage].recorded = True
+    if any(each.on_device for each in given):  # every replay brings it to the host anew
+        held = {each.storage for each in made if each.device in ON_HOST}
+        capture.facts.setdefault("host-copies", set()).update(held)
     if not all(each.device in ON_HOST for each in (*given, *made)):
         return
     draws = capture.facts.get("host-draws", {})
@@ -96,8 +99,7 @@ def replayed(m: Machine, record: Capture) -> None:
     """A graph is replayed: with results that were computed from what has changed since."""
     for made, work in record.facts.get("host-work", {}).items():
         if work.recorded and not _is_written_since(m, record, made):
-            others = work.sources - {made}
-            if any(_is_written_since(m, record, each) or _is_replaced(record, each) for each in others):
+            if any(_changes(m, record, each) for each in work.sources - {made}):
                 _tell(m, record, work, None)
 
 
@@ -116,6 +118,13 @@ def _tell(m: Machine, record: Capture, work: Work, read_at: Place | None) -> Non
     event = HostWork(place=work.place, chain=work.chain, capture=record, certainty=work.certainty)
     event.read = read_at
     m.emit(event)
+
+
+def _changes(m: Machine, record: Capture, source: Storage) -> bool:
+    """Whether memory holds something new since the capture: by the program, or by the replays themselves."""
+    if source in record.facts.get("host-copies", ()):
+        return True
+    return _is_written_since(m, record, source) or _is_replaced(record, source)
 
 
 def _is_written_since(m: Machine, record: Capture, storage: Storage) -> bool:

@@ -25,6 +25,8 @@ def identity_of(value: Value) -> Any:
         return _identity_of_tuple(value)
     if isinstance(value, Obj) and value.cls == "torch.device":
         return ("device", value.fields.get("type"))  # programs compute on one device of a kind
+    if isinstance(value, Obj) and value.cls == "torch.Size":
+        return ("host", unique(("shape", value.serial)))  # other tensors may have the same shape
     if isinstance(value, (Obj, Tensor)):
         return ("object", value.serial if isinstance(value, Obj) else value.storage.serial)
     if isinstance(value, Class):

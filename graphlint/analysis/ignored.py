@@ -14,7 +14,8 @@ from graphlint.analysis.events import InputIgnored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Tensor, Value
+from graphlint.analysis.values import Storage, Tensor, Value
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -57,12 +58,26 @@ def _parameters(frame: Frame) -> Iterator[str]:
 def _is_ignored(m: Machine, record: Capture, frame: Frame, then: object, given: object) -> bool:
     if not isinstance(then, Tensor) or not isinstance(given, Tensor) or then.storage is given.storage:
         return False
-    is_read = then.storage in record.storages and not given.parameter
+    copied = _is_copied_once(m, record, then)
+    is_read = (copied or then.storage in record.storages) and not given.parameter
     written = m.refilled.get(then.storage, -1) >= record.clock
     since = frame.began
-    if _is_made(given):  # what a new capture of this call has done with it is not done when it is not made
+    # What a new capture of this call has done with it is not done when it is not made.
+    if copied or _is_made(given):
         since = max([since, *(other.facts.get("ended", 0) for other in _captured_here(m, record, frame))])
     return is_read and not written and m.touched.get(given.storage, -1) < since
+
+
+def _is_copied_once(m: Machine, record: Capture, then: Tensor) -> bool:
+    """Whether a graph reads a copy of the argument, made for its capture, which nobody writes again."""
+    copies = (each for each in record.storages if then.storage in each.sources and _is_copy(each))
+    return any(each not in record.filled and m.refilled.get(each, -1) < record.clock for each in copies)
+
+
+def _is_copy(storage: Storage) -> bool:
+    node = storage.site.node if storage.site is not None else None
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr in operations.listed("same_state")
 
 
 def _is_made(given: Tensor) -> bool:
@@ -74,5 +89,6 @@ def _is_made(given: Tensor) -> bool:
 def _captured_here(m: Machine, record: Capture, frame: Frame) -> Iterator[Capture]:
     """Other captures that were made in a call which now goes on to replay this one, in an arm not taken."""
     for other in m.finished:
-        if other is not record and other.lazy and any(each is frame for each in other.facts["frames"]):
+        instead = other.lazy or other.place.key == record.place.key
+        if other is not record and instead and any(each is frame for each in other.facts["frames"]):
             yield other

@@ -7,7 +7,7 @@ it, what captures, then everything else in the order of the text, and what repla
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -29,7 +29,8 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.parts import tensors_in, tensors_of_record
 from graphlint.analysis.roles import captures_of_constructor, closes, is_recapture, methods_of, roles_of
 from graphlint.analysis.roots import Root, is_run_by_script, text_of
 from graphlint.analysis.values import (
@@ -314,17 +315,17 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         return
     _steps(m, owner, steps, frame, node, given)
     through = [name for name in steps if name in m.replaying.get(owner.serial, ())]
-    counted = m.counted
-    _steps(m, owner, roles.replay or through, frame, node, given)
-    _serve_others(m, owner, roles.replay, frame, node, given)
+    replaying, counted = roles.replay or through, m.counted
+    _steps(m, owner, replaying, frame, node, given)
+    _serve_others(m, owner, replaying, frame, node, given)
     if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
-        _steps(m, owner, roles.replay or through, frame, node, given)
+        _steps(m, owner, replaying, frame, node, given)
     readers = _readers_of_kept(m, owner, steps)
     _steps(m, owner, readers, frame, node, given)
     if len(m.finished) > before:
         plain = [name for name in steps if name not in roles.replay]
         _steps(m, owner, plain, frame, node, given)
-        _steps(m, owner, roles.replay, frame, node, given, same_key=True)
+        _steps(m, owner, roles.replay, frame, node, given, same=_keys_of_graphs(m))
 
 
 def _serve_others(
@@ -344,6 +345,16 @@ def _serve_others(
         for fields, left in sessions:
             fields.update(left)
         _steps(m, owner, called, frame, node, given)
+    elif keys := _keys_of_kept(owner):
+        _steps(m, owner, called, frame, node, given, same=keys)
+
+
+def _keys_of_kept(owner: Obj) -> set[object]:
+    """The names by which tables of an object keep outputs of graphs without a copy, as for sessions."""
+    tables = [value for value in owner.fields.values() if isinstance(value, Mapping)]
+    entries = [entry for table in tables for entry in table.entries() if isinstance(entry[0], Host)]
+    held = [(key, t) for key, value in entries for t in tensors_of_record(value, 2)]
+    return {identity_of(key) for key, t in held if t.kept is not None and t.storage.graph is not None}
 
 
 def _keeps_outputs(m: Machine, value: Obj) -> bool:
@@ -373,16 +384,16 @@ def _steps(
     node: ast.AST,
     given: dict[str, Arguments],
     *,
-    same_key: bool = False,
+    same: Set[object] = frozenset(),
 ) -> None:
-    """Call methods one after another; with `same_key` the first call's graph is chosen again."""
+    """Call methods one after another; arguments named in `same` are those of the first call again."""
     depth = len(m.captures)
     for index, name in enumerate(names):
         if not closes(owner, names[index:]):
             captures.abandon(m, depth)
         m.step += 1
         m.timeline.forget()
-        result = _call(m, owner, name, Change.CHANGING, frame, node, given, same_key=same_key)
+        result = _call(m, owner, name, Change.CHANGING, frame, node, given, same=same)
         for part in alternatives(result):
             if isinstance(part, Function) and part.env is not None:
                 calls.call(m, part, _arguments(m, part, Change.CHANGING), node, frame)
@@ -398,7 +409,7 @@ def _call(
     node: ast.AST,
     given: dict[str, Arguments] | None = None,
     *,
-    same_key: bool = False,
+    same: Set[object] = frozenset(),
 ) -> Value:
     assert isinstance(owner.cls, ClassInfo)
     found = owner.cls.find(name)
@@ -408,10 +419,11 @@ def _call(
     value = functions.method_value(m, info, method, owner)
     place = Place(info.module, method, f"{info.scope}.{name}")
     arguments = _arguments(m, value, change)
+    for argument in arguments.all() if change is Change.CHANGING else ():
+        synthesis.renew(m, argument)
     if given is not None:
         first = given.setdefault(name, arguments)
-        if same_key:
-            _repeat_key(m, arguments, first)
+        _repeat(arguments, first, same)
     opened, replays, born = len(m.captures), m.own_replays, Obj("call", place).serial
     result = calls.call(m, value, arguments, method, frame, place)
     if m.own_replays > replays:
@@ -442,12 +454,17 @@ def _close_captures(m: Machine, owner: Obj, opened: int, frame: Frame, place: Pl
         captures.end(m, place)
 
 
-def _repeat_key(m: Machine, arguments: Arguments, first: Arguments) -> None:
-    """Give the host arguments that choose a graph the values that they had in an earlier call."""
-    keys = {key for capture in m.finished for key in graph_keys.keys_of(capture)}
+def _keys_of_graphs(m: Machine) -> set[object]:
+    return {key for capture in m.finished for key in graph_keys.keys_of(capture)}
+
+
+def _repeat(arguments: Arguments, first: Arguments, same: Set[object]) -> None:
+    """Give those arguments that a table is asked for by the values that they had in an earlier call."""
+    if not same:
+        return
     for name, value in first.kwargs.items():
-        if tensor_ops.is_key(keys, value):
+        if tensor_ops.is_key(same, value):
             arguments.kwargs[name] = value
     for index, value in enumerate(first.args):
-        if tensor_ops.is_key(keys, value):
+        if tensor_ops.is_key(same, value):
             arguments.args[index] = value

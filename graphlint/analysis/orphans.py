@@ -121,7 +121,13 @@ def _compares_sizes(test: ast.AST) -> bool:
 
 
 def _is_renewed(m: Machine, record: Capture, write: Write) -> bool:
-    """Whether a loop that began after the write captures the region anew, for every key as it seems."""
+    """Whether a loop that began after the write captures the region anew, for every key as it seems.
+
+    A write among the captures of one campaign says nothing about the other turns of the loops around it:
+    each of them captures for keys of its own.
+    """
+    if record.loops and {id(loop) for loop, _ in record.loops} == write.loops:
+        return False
     return any(
         other.clock > write.clock
         and other.place.key == record.place.key

@@ -84,13 +84,20 @@ def check_pool(m: Machine, value: Tensor, place: Place) -> None:
 
 
 def note_received(m: Machine, value: Value, frame: Frame) -> None:
-    """A function returns outputs: whoever calls it has them from the call on."""
+    """A function returns outputs: whoever calls it has them from the call on.
+
+    One that has not replayed their graph only looks them up, as the caller might have done itself.
+    """
     call = frame.call
     if m.captures or call is None or not isinstance(call.node, ast.Call):
         return
     for tensor in tensors_in(value, 2):
-        if tensor.stamp:
-            tensor.received = call
+        graph = tensor.storage.graph
+        if tensor.stamp and graph is not None:
+            if graph.fields.get("replayed at", frame.began) < frame.began:
+                tensor.taken = call
+            else:
+                tensor.received = call
 
 
 def _epoch(m: Machine, value: Tensor, stamp: int, place: Place) -> Epoch:

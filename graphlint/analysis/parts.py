@@ -11,11 +11,13 @@ from graphlint.analysis.values import (
     Const,
     Host,
     Mapping,
+    Obj,
     Sequence_,
     Tensor,
     Union,
     Unknown,
     Value,
+    alternatives,
 )
 
 
@@ -32,6 +34,15 @@ def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
     elif depth and isinstance(value, Mapping):
         for _, part in value.entries():
             yield from tensors_in(part, depth - 1)
+
+
+def tensors_of_record(value: Value, depth: int = 4) -> Iterator[Tensor]:
+    """Those that a value holds, and the fields of a plain record, which is a tuple with names."""
+    for part in alternatives(value):
+        named = isinstance(part, Obj) and not isinstance(part.cls, str) and part.cls.is_plain_record
+        held = part.fields.values() if isinstance(part, Obj) and named else (part,)
+        for each in held:
+            yield from tensors_in(each, depth) if isinstance(each, Value) else ()
 
 
 def host_parts(value: Value) -> Iterator[Value]:

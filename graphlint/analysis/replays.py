@@ -73,6 +73,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     m.heap.write(graph.fields, "stamp", graph.fields.get("stamp", 0) + 1)
     calls = [frame.call for frame in reversed(m.frames) if frame.call is not None]
     m.heap.write(graph.fields, "replayed", (place, *calls))
+    m.heap.write(graph.fields, "replayed at", m.steps)
     record = graph.fields.get("record")
     if not isinstance(record, Capture):
         return
@@ -135,7 +136,8 @@ def _compare_cell(m: Machine, record: Capture, read: Read) -> Changed | None:
     possibly, certainly = holds_other_memory(record, read.value, now)
     if not possibly:
         return None
-    if (read.owner is None or not certainly) and _serves_another(m, record, read, now):
+    is_open = read.owner is None or not certainly or _is_refilled(m, record, read.value)
+    if is_open and _serves_another(m, record, read, now):
         return None
     writes = _refills_left_out(renewals.writes_since(m, record, (id(read.fields), read.key)))
     return Changed(read, now, writes, certainly) if writes else None
@@ -180,6 +182,11 @@ def _reads_of_that_name(other: Capture, record: Capture, read: Read) -> list[Rea
 def _is_same_name(one: Read, other: Read) -> bool:
     """Whether both are reads of a local name in calls of the same function."""
     return one.owner is None and (one.key, one.place.function) == (other.key, other.place.function)
+
+
+def _is_refilled(m: Machine, record: Capture, value: Value) -> bool:
+    """Whether the program still writes the memory of an input, which it must have by another name."""
+    return all(m.refilled.get(each.storage, -1) >= record.clock for each in tensors_in(value, 0))
 
 
 def _memories(value: Value) -> set[object]:

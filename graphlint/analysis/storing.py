@@ -27,7 +27,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.events import Advance, Called, Stored
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.parts import tensors_in, tensors_of_record
 from graphlint.analysis.values import (
     NONE,
     Class,
@@ -138,10 +138,7 @@ def note_kept(m: Machine, value: Value, place: Place | None) -> None:
     """An output alias is kept in a place that outlives the statement."""
     if m.captures or place is None:
         return
-    parts = [value]
-    if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.is_plain_record:
-        parts = [part for part in value.fields.values() if isinstance(part, Value)]
-    for tensor in (tensor for part in parts for tensor in tensors_in(part, 2)):
+    for tensor in tensors_of_record(value, 2):
         if tensor.stamp and tensor.kept is None:
             tensor.kept = place
 

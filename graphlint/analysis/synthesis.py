@@ -9,7 +9,7 @@ from graphlint.analysis import calls, frameworks, functions, generators, hints, 
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Change, Const, Host, Obj, Unknown
+from graphlint.analysis.values import Change, Const, Host, Obj, Unknown, Value, alternatives
 from graphlint.facts.pernode import summary
 from graphlint.rules import operations
 
@@ -79,11 +79,26 @@ def _field_values(m: Machine, info: ClassInfo, change: Change | None, place: Pla
             )
         elif change is not Change.CHANGING:
             continue
-        elif isinstance(default, ast.Constant) and isinstance(annotation, ast.Name):
+        elif (default is None or isinstance(default, ast.Constant)) and isinstance(annotation, ast.Name):
             value = hints.value_of(m, annotation, owner.module, change, place)
             if isinstance(value, Host):
                 arguments.kwargs[name] = value
     return arguments
+
+
+def renew(m: Machine, given: Value) -> None:
+    """A call brings a record once more: its numbers that change from call to call are new ones.
+
+    What the program itself has written into the record stays.
+    """
+    for owner in alternatives(given):
+        if not (isinstance(owner, Obj) and owner.label == "given" and isinstance(owner.cls, ClassInfo)):
+            continue
+        for name in owner.cls.record_fields() if owner.cls.is_record else ():
+            value = owner.fields.get(name)
+            written = (id(owner.fields), name) in m.writes
+            if isinstance(value, Host) and value.change is Change.CHANGING and not written:
+                m.heap.write(owner.fields, name, Host(value.kind, value.change))
 
 
 def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:

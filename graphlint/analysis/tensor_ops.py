@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -305,7 +306,7 @@ def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -
     capture.host_uses.append(HostUse(value, cells, use, place, m.chain(place), conditions.certainty(m)))
 
 
-def is_key(keys: set[object], value: Value) -> bool:
+def is_key(keys: Set[object], value: Value) -> bool:
     """Whether the graph was chosen by this value, or by one that it was computed from."""
     identity = identity_of(value)
     return identity in keys or any(part in keys for part in symbols_in(identity) if isinstance(part, tuple))
