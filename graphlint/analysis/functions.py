@@ -19,6 +19,7 @@ from graphlint.analysis import (
     generators,
     hints,
     lifetimes,
+    outputs,
     roots,
     statements,
     tensor_ops,
@@ -234,7 +235,7 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
         if not m.captures:
             m.skipped.add(id(function.node))
         known = m.memo.get((where, code, owner, shape)) or m.memo.get((where, code, owner))
-        return known if isinstance(known, Value) else _declared_result(m, function, place)
+        return outputs.as_of_now(known) if isinstance(known, Value) else _declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1
     value = run(m, function, env, place)
     m.memo[(where, code, owner)] = m.memo[(where, code, owner, shape)] = value

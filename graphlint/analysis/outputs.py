@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import PoolOverwritten, StaleRead
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Obj, Tensor, Value
+from graphlint.analysis.values import Obj, Sequence_, Tensor, Union, Value
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -42,6 +42,19 @@ def stamped(m: Machine, value: Tensor, place: Place) -> Tensor:
         for event in epoch.undecided:
             m.emit(event)
         epoch.undecided.clear()
+    return fresh
+
+
+def as_of_now(value: Value) -> Value:
+    """What a call gave earlier, given by one not followed again: outputs are those of the last replay."""
+    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
+        return Sequence_(map(as_of_now, value.items), "tuple", None, value.change, value.site)
+    if isinstance(value, Union):
+        return Union(tuple(as_of_now(part) for part in value.values))
+    if not isinstance(value, Tensor) or not is_behind(value):
+        return value
+    fresh, graph = value.alias(ndim=value.ndim), value.storage.graph
+    fresh.stamp = graph.fields.get("stamp", 0) if graph is not None else 0
     return fresh
 
 
