@@ -336,9 +336,15 @@ def _announce_return(m: Machine, node: ast.Return, value: Value, frame: Frame) -
     if aliases and node.value is not None:
         for tensor in aliases:
             m.check_stale(tensor, frame.place(node))
-        copied = {True, False} <= _copied_parts(value)
+        copied = {True, False} <= _copied_parts(value) and not _is_made_by_others(m, frame)
         place = frame.place(node)
         m.emit(Returned(place=place, value=value, aliases=aliases, copied=copied, root=frame.call is None))
+
+
+def _is_made_by_others(m: Machine, frame: Frame) -> bool:
+    """Whether a method is of a class that the project makes objects of: its results are judged there."""
+    cls = frame.function.cls if frame.function is not None else None
+    return cls is not None and bool(m.project.calling_paths(cls.name))
 
 
 def _copied_parts(value: Value, depth: int = 3) -> set[bool]:

@@ -179,3 +179,70 @@ def test_outputs_kept_in_one_method_and_read_in_another(copied: str, name: str, 
 )
 def test_what_is_kept_and_taken_away_before_the_next_replay(name: str, read: str) -> None:
     check_marked_rules(KEEPING.format(copied="", mark="ok", name=name, read=read))
+
+
+PARTLY_COPIED = """
+    import torch
+
+    class Depth:
+        def __init__(self, model):
+            self.model = model
+            self.hidden = torch.zeros(1, 8, device="cuda")
+            self.model(self.hidden)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.codes, self.embeds = self.model(self.hidden)
+
+        def run(self, hidden):
+            self.hidden.copy_(hidden)
+            self.graph.replay()
+            return self.codes.clone(), self.embeds  # {mark}: CG201
+
+    class Talker:
+        def __init__(self, depth):
+            self.depth = {made}
+
+        def step(self, hidden):
+            codes, embeds = self.depth.run(hidden)
+            return codes, embeds.sum(dim=0)
+    """
+
+
+@pytest.mark.parametrize(("made", "mark"), [("Depth(depth)", "ok"), ("depth", "expect")])
+def test_what_is_returned_in_part_as_a_copy_is_judged_where_the_project_uses_it(made: str, mark: str) -> None:
+    check_marked_rules(PARTLY_COPIED.format(made=made, mark=mark))
+
+
+TRIMMED = """
+    import torch
+
+    class Decoder:
+        def __init__(self, model):
+            self.model = model
+            self.codes = torch.zeros(1, 64, device="cuda")
+            self.model(self.codes)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.out = self.model(self.codes)
+
+        def trim(self, out):
+            return out[..., :8]
+
+        def decode(self, codes):
+            self.codes.copy_(codes)
+            self.graph.replay()
+            return self.trim(self.out)
+
+        def long(self, codes):
+            parts = []
+            for part in codes.split(64):
+                parts.append(self.decode(part){copied})  # {mark}: CG201
+            for part in codes.split(64):
+                parts.append(self.decode(part){copied})  # {mark}: CG201
+            return torch.cat(parts)
+    """
+
+
+@pytest.mark.parametrize(("copied", "mark"), [(".clone()", "ok"), ("", "expect")])
+def test_a_helper_that_is_called_for_each_part(copied: str, mark: str) -> None:
+    check_marked_rules(TRIMMED.format(copied=copied, mark=mark))
