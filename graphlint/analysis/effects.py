@@ -22,6 +22,7 @@ from graphlint.analysis.values import (
     Const,
     Fields,
     Host,
+    Obj,
     Sequence_,
     Tensor,
     Unknown,
@@ -158,9 +159,17 @@ def read_list(m: Machine, value: Value) -> None:
         or not _replayed_since(capture, _later(m, capture, cell))
     ):
         return
-    # A list that holds nothing but the tensors of the capture holds outputs, which replays refresh.
+    # A list that holds nothing but the tensors of the capture holds outputs, which replays refresh; handles
+    # and records of what was captured are meant for all replays.
+    if any(_is_record(part) for part in value.elements()):
+        return
     if capture.appended[cell] or not all(list(tensors_in(part, 1)) for part in value.elements()):
         _tell(m, capture, capture.written[cell], "list", None, "list")
+
+
+def _is_record(value: Value) -> bool:
+    """Whether a value is an object of the project, or of a kind that is not known."""
+    return isinstance(value, Unknown) or (isinstance(value, Obj) and not isinstance(value.cls, str))
 
 
 MOVED_ON = "moved on"

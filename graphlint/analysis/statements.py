@@ -398,7 +398,7 @@ def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
     for handler in node.handlers:
         if names.cannot_fail(m, frame.module, node.body, handler):
             continue
-        arms.append(lambda handler=handler: _handle(m, handler, m.finished[before:], frame))  # type: ignore[misc]
+        arms.append(partial(_handle_failure, m, node, handler, before, frame))
     if len(arms) == 1:
         success()
     else:
@@ -406,6 +406,20 @@ def _try(m: Machine, node: ast.Try, frame: Frame) -> None:
     reached, frame.reachable = frame.reachable, True
     execute(m, node.finalbody, frame)
     frame.reachable = frame.reachable and reached
+
+
+def _handle_failure(m: Machine, node: ast.Try, handler: ast.ExceptHandler, before: int, frame: Frame) -> None:
+    if _is_answered(node, frame):
+        frame.reachable = False
+    else:
+        _handle(m, handler, m.finished[before:], frame)
+
+
+def _is_answered(node: ast.Try, frame: Frame) -> bool:
+    """Whether all that is tried is a question that was answered: `return torch.cuda.is_available()`."""
+    is_question = len(node.body) == 1 and isinstance(node.body[0], ast.Return)
+    answer = frame.returned[-1] if is_question and frame.returned else None
+    return isinstance(answer, Const) and isinstance(answer.value, bool)
 
 
 def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], frame: Frame) -> None:

@@ -81,3 +81,35 @@ CONSTRUCTOR = """
 )
 def test_a_constructor_that_captures_on_a_device_of_its_own(during: str, work: str) -> None:
     check_marked_rules(CONSTRUCTOR.format(during=during, work=work))
+
+
+QUESTION = """
+    import torch
+
+    def is_capturing():
+        try:
+            return {question}
+        except Exception:
+            return None
+
+    def settle():
+        if not is_capturing():
+            torch.cuda.synchronize()  # {mark}: CG301
+
+    def main():
+        x = torch.zeros(8, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            settle()
+            y = x * 2
+        graph.replay()
+        return y.clone()
+    """
+
+
+@pytest.mark.parametrize(
+    ("question", "mark"),
+    [("bool(torch.cuda.is_current_stream_capturing())", "ok"), ("bool(int(input()))", "expect")],
+)
+def test_a_question_that_is_answered_has_not_failed(question: str, mark: str) -> None:
+    check_marked_rules(QUESTION.format(question=question, mark=mark))

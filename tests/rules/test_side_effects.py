@@ -260,6 +260,11 @@ LIST = """
 import torch
 
 
+class Slot:
+    def __init__(self, of):
+        self.of = of
+
+
 class Recorder:
     def __init__(self, net):
         self.net = net
@@ -297,6 +302,8 @@ class Recorder:
         ("y.mean()", "pass", "pass", "torch.stack(self.kept).mean()", "ok"),
         ("y.mean()", "self.forward()", "pass", "self.kept[-1].clone()", "ok"),
         ("4", "pass", "pass", "None", "ok"),
+        ("Slot(y)", "pass", "pass", "[k for k in self.kept]", "ok"),
+        ("y.register_hook(print)", "pass", "pass", "[k for k in self.kept]", "ok"),
     ],
 )
 def test_a_list_that_captured_code_adds_to(
