@@ -18,18 +18,18 @@ class AccumulatingGradients(Check):
 
     name = "accumulating-gradients"
     subscribes = (events.CaptureEnded, events.Written, events.Replayed)
+    awake = False  # until some graph adds to gradients that it did not make
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self._now = 0
-        self._adding = False  # whether some graph adds to gradients that it did not make
         self._written: dict[int, tuple[int, int]] = {}  # memory that was written, when and where
         self._replayed: dict[int, int] = {}  # of each graph, when
 
     def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.CaptureEnded):
-            self._adding = self._adding or any(given.adds for given in event.inputs)
-        if not self._adding:
+            self.awake = self.awake or any(given.adds for given in event.inputs)
+        if not self.awake:
             return ()
         self._now += 1
         if isinstance(event, events.Written):

@@ -19,6 +19,7 @@ class HostTransfers(Check):
 
     name = "host-transfers"
     subscribes = (
+        events.CaptureEnded,
         events.Replayed,
         events.SentToHost,
         events.SentFromHost,
@@ -26,6 +27,8 @@ class HostTransfers(Check):
         events.HostWritten,
         events.WrittenInCapture,
     )
+
+    awake = False  # until a graph copies from or to the host
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -35,6 +38,9 @@ class HostTransfers(Check):
     def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Replayed):
             self._replay(self.state.graphs[event.graph], event)
+            return ()
+        if isinstance(event, events.CaptureEnded):
+            self.awake = self.awake or any(given.host for given in event.inputs)
             return ()
         return self._transfer(event)
 

@@ -13,7 +13,14 @@ class InputsInPlace(Check):
     """At each replay: inputs that are freed, and names that lead somewhere else now."""
 
     name = "inputs-in-place"
-    subscribes = (events.CaptureEnded, events.NameMoved, events.Written, events.Replayed)
+    subscribes = (
+        events.CaptureEnded,
+        events.MemoryFreed,
+        events.NameMoved,
+        events.Written,
+        events.Replayed,
+    )
+    awake = False  # until something is freed or moves
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -26,6 +33,7 @@ class InputsInPlace(Check):
             return self._judge(graph) if graph.freed or self._moved else ()
         if isinstance(event, events.CaptureEnded):
             return self._cast(self.state.graphs[event.graph])
+        self.awake = self.awake or isinstance(event, (events.NameMoved, events.MemoryFreed))
         if isinstance(event, events.NameMoved):
             self._moved.setdefault(event.graph, {}).setdefault(event.memory, []).append(event)
         elif isinstance(event, events.Written):

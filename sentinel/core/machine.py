@@ -102,16 +102,20 @@ class State:
 
 
 class Check:
-    """One kind of evidence. `name` is the heading of its section in docs/checks.md."""
+    """One kind of evidence. `name` is the heading of its section in docs/checks.md.
+
+    Replays come often: a check is told of them only while it is `awake`, of other events always.
+    """
 
     name: str
+    awake = True
     subscribes: tuple[type, ...] = ()
 
     def __init__(self, state: State) -> None:
         self.state = state
 
     def on(self, event: events.Event) -> Iterable[Finding]:
-        """Judge one event of a subscribed kind. Replays come often: who has nothing to judge returns ()."""
+        """Judge one event of a subscribed kind."""
         raise NotImplementedError
 
     def finding(
@@ -145,11 +149,11 @@ class Machine:
 
     def __init__(self, state: State, checks: tuple[type[Check], ...]) -> None:
         self.state = state
-        self._subscribed: dict[type, list[Callable[[Any], Iterable[Finding]]]] = {}
+        self._subscribed: dict[type, list[Check]] = {}
         for kind in checks:
             check = kind(self.state)
             for event in kind.subscribes:
-                self._subscribed.setdefault(event, []).append(check.on)
+                self._subscribed.setdefault(event, []).append(check)
         clocks = state.clocks
         self._before: dict[type, Callable[[Any], None]] = {  # what brings the state up to date
             events.CaptureEnded: state.add,
@@ -181,6 +185,7 @@ class Machine:
 
     def _ask(self, event: events.Event) -> list[Finding]:
         found: list[Finding] = []
-        for judge in self._subscribed.get(type(event), ()):
-            found.extend(judge(event))
+        for check in self._subscribed.get(type(event), ()):
+            if check.awake or type(event) is not events.Replayed:
+                found.extend(check.on(event))
         return found

@@ -62,6 +62,7 @@ class UnorderedInputs(Check):
 
     name = "unordered-inputs"
     subscribes = (events.Written, events.Replayed)
+    awake = False  # until something is written
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -69,8 +70,10 @@ class UnorderedInputs(Check):
 
     def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Written):
+            self.awake = True
             return self._write(event)
-        return self._replay(event) if self._writes and isinstance(event, events.Replayed) else ()
+        assert isinstance(event, events.Replayed)
+        return self._replay(event)
 
     def _replay(self, event: events.Replayed) -> Iterator[Finding]:
         graph = self.state.graphs[event.graph]
@@ -104,6 +107,7 @@ class UnorderedOutputs(Check):
 
     name = "unordered-outputs"
     subscribes = (events.Read, events.Replayed)
+    awake = False  # until something is read
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -111,8 +115,10 @@ class UnorderedOutputs(Check):
 
     def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Read):
+            self.awake = True
             return self._read(event)
-        return self._replay(event) if self._reads and isinstance(event, events.Replayed) else ()
+        assert isinstance(event, events.Replayed)
+        return self._replay(event)
 
     def _replay(self, event: events.Replayed) -> Iterator[Finding]:
         graph = self.state.graphs[event.graph]

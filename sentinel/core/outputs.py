@@ -80,6 +80,7 @@ class PoolOverwrites(Check):
 
     name = "pool-overwrites"
     subscribes = (events.CaptureEnded, events.Replayed, events.Read)
+    awake = False  # until a graph writes over outputs of another
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -87,8 +88,7 @@ class PoolOverwrites(Check):
 
     def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Replayed):
-            graph = self.state.graphs[event.graph]
-            return self._replay(graph, event.site) if self._by or graph.overwrites else ()
+            return self._replay(self.state.graphs[event.graph], event.site)
         if isinstance(event, events.CaptureEnded):
             self._compare(self.state.graphs[event.graph])
         return self._read(event) if self._by and isinstance(event, events.Read) else ()
@@ -110,6 +110,7 @@ class PoolOverwrites(Check):
                         for made in owner.outputs.values()
                         if made.memory not in writer.inputs and _covers(writer, made)
                     )
+                    self.awake = self.awake or bool(writer.overwrites)
 
     def _replay(self, graph: Graph, site: int) -> Iterator[Finding]:
         for memory in self._by.keys() & graph.inputs.keys():

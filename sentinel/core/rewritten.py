@@ -27,6 +27,7 @@ class RewrittenInputs(Check):
 
     name = "rewritten-inputs"
     subscribes = (events.InputsWritten, events.Written, events.Replayed, events.GraphGone)
+    awake = False  # until something is written
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -49,6 +50,7 @@ class RewrittenInputs(Check):
         return ()
 
     def _of(self, graph: int) -> _Cycles:
+        self.awake = True
         return self._cycles.setdefault(graph, _Cycles())
 
     def _judge(self, graph: Graph, cycles: _Cycles) -> Iterator[Finding]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class Judging(Companion):
     """A companion that also judges calls of wrapped runners; `graphs` are those that a call has replayed."""
 
+    only_in_calls = True
+
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         judges.append(self)
@@ -37,6 +39,7 @@ class Judging(Companion):
         if is_aside():
             return
         self.call, self.graphs = call, []
+        self.observer.called = call
         self.about_to_call(call)
 
     def after(self, call: Call, result: Any) -> None:
@@ -46,12 +49,12 @@ class Judging(Companion):
         try:
             self.has_returned(call, result)
         finally:
-            self.call = None
+            self.call = self.observer.called = None
 
     def failed(self, call: Call) -> None:
         """It has raised an error."""
         if self.call is call:
-            self.call = None
+            self.call = self.observer.called = None
             self.has_failed()
 
     def replaying(self, graph: Any, number: int) -> None:

@@ -14,6 +14,8 @@ _local = threading.local()
 class Companion:
     """Is told what happens to graphs. A number is the ordinal of a capture."""
 
+    only_in_calls = False  # whether replays matter to it in calls of wrapped runners only
+
     def entering(self, graph: Any, caller: FrameType) -> None:
         """`with torch.cuda.graph(...)` is about to open a capture; `caller` is who enters it."""
 

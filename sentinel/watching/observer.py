@@ -58,7 +58,9 @@ class Observer:
         self.listeners: list[Callable[[Captured, int], None]] = []  # are told of each graph
         self.collecting = Collecting()
         self.companions: list[Companion] = [self.collecting]
+        self.called: Any = None  # the call of a wrapped runner that is going on
         self._before_replays: list[Callable[[Any, int], None]] = []
+        self._in_calls: list[Callable[[Any, int], None]] = []
         self._after_replays: list[Callable[[Any, int], None]] = []
         self.written: dict[int, Writes] = {}  # by operations of a graph that is being captured
         self.accused: set[int] = set()  # graphs of which something was found
@@ -71,7 +73,9 @@ class Observer:
     def add(self, companions: list[Companion]) -> None:
         """Have these told as well."""
         self.companions += companions
-        self._before_replays = overriding(self.companions, "replaying")
+        alone = [companion for companion in self.companions if not companion.only_in_calls]
+        self._in_calls = overriding(self.companions, "replaying")
+        self._before_replays = overriding(alone, "replaying")
         self._after_replays = overriding(self.companions[::-1], "replayed")
 
     # Captures.
@@ -159,7 +163,7 @@ class Observer:
             event = events.Replayed(record.number, current_stream(), threading.get_ident(), self.sites.here())
             for finding in self.machine.handle(event):
                 self.report(finding)
-        for tell in self._before_replays:
+        for tell in self._before_replays if self.called is None else self._in_calls:
             tell(graph, record.number)
 
     def replayed(self, graph: Any) -> None:
