@@ -14,6 +14,7 @@ from graphlint.sentinel.core.machine import Check
 from graphlint.sentinel.core.order import ConcurrentReplays, UnorderedInputs, UnorderedOutputs
 from graphlint.sentinel.core.outputs import PoolOverwrites, StaleOutputs
 from graphlint.sentinel.core.rewritten import RewrittenInputs
+from graphlint.sentinel.core.unfilled import UnfilledMemory
 
 CHECKS: tuple[type[Check], ...] = (
     InputsInPlace,
@@ -26,6 +27,7 @@ CHECKS: tuple[type[Check], ...] = (
     AbandonedOutputs,
     KeptOutputs,
     PoolOverwrites,
+    UnfilledMemory,
     HostTransfers,
     MismatchedCopies,
     CaptureOrder,
