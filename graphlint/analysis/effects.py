@@ -168,8 +168,8 @@ def read_list(m: Machine, value: Value) -> None:
 
 
 def _is_record(value: Value) -> bool:
-    """Whether a value is an object of the project, or of a kind that is not known."""
-    return isinstance(value, Unknown) or (isinstance(value, Obj) and not isinstance(value.cls, str))
+    """Whether a value is an object, or of a kind that is not known."""
+    return isinstance(value, (Unknown, Obj))
 
 
 MOVED_ON = "moved on"
