@@ -27,6 +27,7 @@ from graphlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    alternatives,
     is_none,
     same,
 )
@@ -169,7 +170,7 @@ def read_list(m: Machine, value: Value) -> None:
 
 def _is_record(value: Value) -> bool:
     """Whether a value is an object, or of a kind that is not known."""
-    return isinstance(value, (Unknown, Obj))
+    return any(isinstance(part, (Unknown, Obj)) for part in alternatives(value))
 
 
 MOVED_ON = "moved on"
