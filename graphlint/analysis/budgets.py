@@ -24,9 +24,9 @@ from graphlint.facts.pernode import summary
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-# What may be spent before anything is captured or replayed: what has not captured by then does not come to it
-# with twice as much.
-PATIENCE = 30_000
+# What may be spent before anything is captured or replayed, by the `Way` of the root: what has not captured by
+# then does not come to it with twice as much.
+PATIENCE = (30_000, 14_000, 5_000)
 # The part of a root's steps that making one given object may take.
 SHARE = 6
 # How often the machine looks, as a part of a root's steps: also what a constructor may take.
@@ -50,11 +50,16 @@ class Budget:
         self.m = m
         self.total = steps
         self.end = self.most = steps
-        self.patience = min(PATIENCE, steps * 4 // 5)
+        self.patience = 0
+        self.wait(0)
         self.stretch = max(LEAST, steps // LOOKS)
         m.limit = min(self.stretch, self.end)
         self.since = 0  # when the stretch began in which a plain call may take most
         self.captured = -1  # the last step at which something was captured or replayed
+
+    def wait(self, way: int) -> None:
+        """Set how long the root may wait for its first capture: the farther it is by its text, the shorter."""
+        self.patience = min(PATIENCE[way], self.total * 4 // 5)
 
     def look(self) -> None:
         """The limit is reached: give up, leave a call, or go on to the next limit."""

@@ -119,8 +119,8 @@ def _is_graph_context(part: ast.AST) -> bool:
     owner = part.value
     if part.attr != "graph":
         return part.attr == "Graph" and last_name(owner) == "accelerator"
-    if isinstance(owner, ast.Call):
-        return last_name(owner.func) in operations.listed("module_getters")
+    if isinstance(owner, ast.Call):  # what gives a module is called without arguments, or known
+        return not owner.args or last_name(owner.func) in operations.listed("module_getters")
     return last_name(owner).lstrip("_") in operations.listed("device_modules")
 
 

@@ -32,7 +32,7 @@ CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
 
 Task = tuple[Any, ...]
-"""`("own", path)`, `("callers", path, most)` or `("run", path, qualname, steps, goals)`."""
+"""`("own", path)`, `("callers", path, most)` or `("run", path, qualname, steps, way, goals)`."""
 Result = dict[str, Any]
 """What a task gave, as JSON data: what it rests on (`packing.pack_trace`) and what its kind says."""
 Do = Callable[[list[Task]], dict[Task, Result]]
@@ -49,8 +49,8 @@ def run_all(paths: list[str], do: Do) -> list[Result]:
     return [*own.values(), *found.values(), *done.values()]
 
 
-def _run(path: str, qualname: str, goals: Iterable[str], *, steps: int) -> Task:
-    return ("run", path, qualname, steps, tuple(sorted(goals)))
+def _run(path: str, qualname: str, way: int, goals: Iterable[str], *, steps: int) -> Task:
+    return ("run", path, qualname, steps, way, tuple(sorted(goals)))
 
 
 def _most_callers(done: list[Result]) -> int:
@@ -59,12 +59,15 @@ def _most_callers(done: list[Result]) -> int:
 
 
 def _runs_of_callers(found: Iterable[list[list[Any]]]) -> list[Task]:
-    """One run for each caller, towards the goals of all the files that it calls."""
+    """One run for each caller, towards the goals of all the files that it calls; the nearest way counts."""
     goals: dict[tuple[str, str], set[str]] = {}
+    ways: dict[tuple[str, str], int] = {}
     for callers in found:
-        for path, qualname, led_to in callers:
-            goals.setdefault((path, qualname), set()).update(led_to)
-    return [_run(*caller, led_to, steps=STEPS_OF_CALLERS) for caller, led_to in goals.items()]
+        for path, qualname, way, led_to in callers:
+            caller = (path, qualname)
+            goals.setdefault(caller, set()).update(led_to)
+            ways[caller] = min(way, ways.get(caller, way))
+    return [_run(*each, ways[each], led_to, steps=STEPS_OF_CALLERS) for each, led_to in goals.items()]
 
 
 class Analyst:
@@ -86,37 +89,43 @@ class Analyst:
         return {**packing.pack_trace(trace, self._project, content), **content, "unreadable": unreadable}
 
     def _own(self, module: ModuleFile | None) -> Result:
-        from graphlint.analysis import roots
+        from graphlint.analysis import roots, ways
 
         own = roots.roots_of(module) if module is not None else []
-        return {"roots": [[root.qualname, sorted(root.goals)] for root in own]}
+        known = ways.Ways(own)
+        return {"roots": [[root.qualname, known.of_own(root), sorted(root.goals)] for root in own]}
 
     def _callers(self, module: ModuleFile | None, most: int) -> Result:
         found = self._callers_of(module, most) if module is not None else ()
-        return {"roots": [[str(root.module.path), root.qualname, sorted(root.goals)] for root in found]}
+        return {"roots": [[str(each.module.path), each.qualname, way, sorted(each.goals)] for each, way in found]}
 
-    def _callers_of(self, module: ModuleFile, most: int) -> Iterator[Root]:
+    def _callers_of(self, module: ModuleFile, most: int) -> Iterator[tuple[Root, int]]:
         """The callers that no other marked file runs anyway, and with a larger budget."""
-        from graphlint.analysis import roots
+        from graphlint.analysis import roots, ways
 
-        for root in roots.callers_of(self._project, module, roots.roots_of(module), most):
+        own = roots.roots_of(module)
+        known = ways.Ways(own)
+        for root in roots.callers_of(self._project, module, own, most):
+            way = known.of(root)
             is_marked = self._project.is_marked(root.module.path)
             if not (is_marked and root in roots.roots_of(root.module)):
-                yield root
+                yield root, way
 
-    def _run(self, module: ModuleFile | None, qualname: str, steps: int, goals: Iterable[str]) -> Result:
+    def _run(
+        self, module: ModuleFile | None, qualname: str, steps: int, way: int, goals: Iterable[str]
+    ) -> Result:
         """Run a root; where its defaults keep it from what it captures, once more with those left open."""
         from graphlint.analysis import lifecycle, roots
 
         assert module is not None
         root = roots.named(module, qualname, goals)
-        result = self._run_once(root, steps)
+        result = self._run_once(root, steps, way)
         came_to_nothing = not (result["captures"] or result["spent"] or result["problems"])
         if came_to_nothing and lifecycle.waits_for_arguments(root):
-            return self._run_once(root, steps, open_defaults=True)
+            return self._run_once(root, steps, way, open_defaults=True)
         return result
 
-    def _run_once(self, root: Root, steps: int, *, open_defaults: bool = False) -> Result:
+    def _run_once(self, root: Root, steps: int, way: int, *, open_defaults: bool = False) -> Result:
         from graphlint.analysis import lifecycle, reports
         from graphlint.analysis.budgets import Exhausted
         from graphlint.analysis.machine import Machine
@@ -124,6 +133,7 @@ class Analyst:
 
         rulebook = Rulebook(self._config)
         machine = Machine(self._project, self._config, rulebook.listen, steps)
+        machine.budget.wait(way)
         machine.open_defaults = open_defaults
         rulebook.begin(machine)
         problems: list[Problem] = []
