@@ -24,9 +24,10 @@ from graphlint.facts.pernode import summary
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-# What may be spent before anything is captured or replayed, by the `Way` of the root: what has not captured by
-# then does not come to it with twice as much.
-PATIENCE = (30_000, 14_000, 5_000)
+# What may be spent before anything is captured or replayed, by the `Way` of the root, and as a part of its steps:
+# what has not captured by then does not come to it with twice as much.
+PATIENCE = (30_000, 20_000, 6_000)
+MOST_PATIENCE = 0.7
 # The part of a root's steps that making one given object may take.
 SHARE = 6
 # How often the machine looks, as a part of a root's steps: also what a constructor may take.
@@ -50,6 +51,7 @@ class Budget:
         self.m = m
         self.total = steps
         self.end = self.most = steps
+        self.is_near = True
         self.patience = 0
         self.wait(0)
         self.stretch = max(LEAST, steps // LOOKS)
@@ -58,8 +60,12 @@ class Budget:
         self.captured = -1  # the last step at which something was captured or replayed
 
     def wait(self, way: int) -> None:
-        """Set how long the root may wait for its first capture: the farther it is by its text, the shorter."""
-        self.patience = min(PATIENCE[way], self.total * 4 // 5)
+        """Set how long the root may wait for its first capture: the farther it is by its text, the shorter.
+
+        What a root takes to make the objects that it is given counts where it does not capture by itself.
+        """
+        self.is_near = way == 0
+        self.patience = min(PATIENCE[way], int(self.total * MOST_PATIENCE))
 
     def look(self) -> None:
         """The limit is reached: give up, leave a call, or go on to the next limit."""
@@ -84,8 +90,8 @@ class Budget:
 
     @contextmanager
     def share(self) -> Iterator[None]:
-        """Run something with a part of the steps, which count neither as waiting for a capture nor for
-        what it is run for.
+        """Run something with a part of the steps, which do not count for what it is run for, nor, in a root
+        that captures by itself, as waiting for a capture.
         """
         m, part = self.m, self.total // SHARE
         began, outer, most, patience = m.steps, self.end, self.most, self.patience
@@ -97,7 +103,7 @@ class Budget:
         finally:
             self._excuse(m.frames, m.steps - began)
             self.end, self.most = min(most, outer + m.steps - began), most
-            self.patience = patience + m.steps - began
+            self.patience = patience + (m.steps - began if self.is_near else 0)
             m.limit = min(self.end, m.steps + self.stretch)
 
 

@@ -290,7 +290,9 @@ def restore(m: Machine, frame: Frame, saved: Narrowing) -> None:
 def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
     """Whether an undecided test on the way here found a field None: `if self.x is None: self.x = ...`."""
     for frame in reversed(m.frames):
-        if all(condition.decided for condition in frame.conditions):
+        tests = [c.place.node for c in frame.conditions if not c.decided]
+        asked = tests and [*tests, *(kept.node for kept in frame.tests.values())]
+        if not any(key in _attributes(test) for test in asked):
             continue
         for name, owner in list(frame.env.fields.items()):
             if type(owner) is Obj and owner.fields is fields and isinstance(name, str):
@@ -299,6 +301,12 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
                 if found is not None and is_none(found):
                     return True
     return False
+
+
+@summary
+def _attributes(test: ast.AST) -> frozenset[object]:
+    """The names of the attributes that a test mentions."""
+    return frozenset(part.attr for part in ast.walk(test) if isinstance(part, ast.Attribute))
 
 
 def fills_tested_item(m: Machine, node: ast.AST) -> bool:

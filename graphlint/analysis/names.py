@@ -46,7 +46,8 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
     env: Env | None = frame.env
     while env is not None:
         if name in env.fields:
-            value: Value = env.fields[name]
+            value: Value | None = env.fields[name]
+            assert value is not None
             if not m.has_graphs:
                 return value
             if m.captures:
@@ -61,7 +62,10 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
             if member is not None:
                 return member
         env = env.parent
-    return global_name(m, frame.module, name, frame.place(node))
+    value = module_attribute(m, frame.module, name)
+    if value is not None and not m.has_graphs:
+        return value
+    return _global(m, frame.module, name, value, frame.place(node))
 
 
 def _is_local_of_region(m: Machine, value: Value) -> bool:
@@ -74,7 +78,11 @@ def _is_local_of_region(m: Machine, value: Value) -> bool:
 
 def global_name(m: Machine, module: ModuleFile, name: str, place: Place) -> Value:
     """A global of `module`, a builtin, or unknown."""
-    value = module_attribute(m, module, name)
+    return _global(m, module, name, module_attribute(m, module, name), place)
+
+
+def _global(m: Machine, module: ModuleFile, name: str, value: Value | None, place: Place) -> Value:
+    """What a name means where looking into the module has given `value`."""
     if value is not None:
         if m.captures:
             env = m.env_of(module)
