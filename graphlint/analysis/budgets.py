@@ -24,8 +24,8 @@ from graphlint.facts.pernode import summary
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-# What may be spent before anything is captured or replayed, by the `Way` of the root, and as a part of its steps:
-# what has not captured by then does not come to it with twice as much.
+# What may be spent before anything is captured or replayed, by the `Way` of the root, and as a part of its
+# steps: what has not captured by then does not come to it with twice as much.
 PATIENCE = (30_000, 20_000, 6_000)
 MOST_PATIENCE = 0.7
 # The part of a root's steps that making one given object may take.

@@ -97,7 +97,8 @@ class Analyst:
 
     def _callers(self, module: ModuleFile | None, most: int) -> Result:
         found = self._callers_of(module, most) if module is not None else ()
-        return {"roots": [[str(each.module.path), each.qualname, way, sorted(each.goals)] for each, way in found]}
+        rows = [[str(root.module.path), root.qualname, way, sorted(root.goals)] for root, way in found]
+        return {"roots": rows}
 
     def _callers_of(self, module: ModuleFile, most: int) -> Iterator[tuple[Root, int]]:
         """The callers that no other marked file runs anyway, and with a larger budget."""

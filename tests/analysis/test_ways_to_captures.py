@@ -1,186 +1,129 @@
-"""What stands between a root and its captures: flags that are off, devices of many kinds, names narrowed by tests."""
+"""How near roots are to captures by their text, and how long they may wait for one."""
 
 from __future__ import annotations
 
-from tests.programs import captured, check_marks, findings
+from pathlib import Path
 
-_DEVICES = "\n".join(
-    f"""
-class Device{n}(Device):
-    def begin(self, graph, pool=None):
-        return {call}
+import pytest
 
-    def make(self):
-        return {graph}
+from graphlint.analysis import declarations, roots
+from graphlint.analysis.budgets import PATIENCE
+from graphlint.analysis.machine import Machine
+from graphlint.analysis.ways import Way, Ways
+from graphlint.config import Config
+from graphlint.engine import check
+from graphlint.facts.project import Project
 
-    def run(self, graph):
-        {replay}
-"""
-    for n, (call, graph, replay) in enumerate(
-        [("torch.cuda.graph(graph, pool)", "torch.cuda.CUDAGraph()", "graph.replay()")]
-        + [("contextlib.nullcontext()", "None", "pass")] * 9
-    )
-)
-
-_CHOICE = "\n".join(f"    elif name == 'd{n}':\n        _device = Device{n}()" for n in range(1, 10))
-
-_MANY = {
-    "devices.py": f"""
-import contextlib, os
+RUNNER = """
 import torch
 
-class Device:
-    label: str
-
-{_DEVICES}
-
-_device = None
-
-def device():
-    global _device
-    if _device is not None:
-        return _device
-    name = os.environ["KIND"]
-    if name == "d0":
-        _device = Device0()
-{_CHOICE}
-    return _device
-""",
-    "engine.py": """
-import torch
-from devices import device
-
-class Engine:
-    def __init__(self, model: torch.nn.Linear, on: bool = False):
-        self.model = model
-        self.on = on
-        self.graph = None
-
-    def __call__(self, x: torch.Tensor):
-        if not self.on:
-            return self.model(x)
-        if self.graph is None:
-            self.record(x)
-        device().run(self.graph)
-        return self.out.clone()
-
-    def record(self, x):
-        self.model(x)
-        self.graph = device().make()
-        with device().begin(self.graph):
-            self.out = self.inner(x)
-
-    def inner(self, x):
-        y = self.model(x)
-        torch.cuda.synchronize()  # expect: CG301
-        return y
-""",
-}
-
-
-def test_a_capture_context_that_one_of_many_devices_returns_captures() -> None:
-    assert "Engine.inner" in captured(_MANY)
-    check_marks(_MANY, select=("CG301",))
-
-
-def test_a_flag_that_is_off_by_default_does_not_hide_the_capture() -> None:
-    check_marks(
-        """
-import torch
-
-class Step:
-    def __init__(self, model: torch.nn.Linear, use_graph: bool = False, sizes=None):
-        self.model = model
-        self.graph = None
-        self.use_graph = use_graph
-        self.x = torch.zeros(4, device="cuda")
-
+class Runner:
     def capture(self):
-        if self.use_graph:
-            self.model(self.x)
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
-                self.y = self.model(self.x)
-                torch.cuda.synchronize()  # expect: CG301
-"""
-    )
-
-
-def test_a_flag_stays_off_where_the_capture_does_not_need_it() -> None:
-    check_marks(
-        """
-import torch
-
-class Step:
-    def __init__(self, model: torch.nn.Linear, check: bool = False):
-        self.model = model
-        self.check = check
-        self.x = torch.zeros(4, device="cuda")
-
-    def capture(self):
-        self.model(self.x)
-        self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            self.y = self.model(self.x)
-            if self.check:
-                torch.cuda.synchronize()  # ok: CG301
+            self.forward_all()
+
+    def prepare(self):
+        self.capture()
+
+    def name(self):
+        return "runner"
+
+class Eager:
+    def __init__(self):
+        self.graph = torch.cuda.CUDAGraph()
+        torch.cuda.graph(self.graph).__enter__()
+
+class Launcher:
+    def launch(self, graph):
+        graph.replay()
+
+def build():
+    return Runner()
 """
-    )
+CALLERS = """
+from runner import Eager, Launcher, Runner
+
+class Heir(Runner):
+    pass
+
+def prepared():
+    Runner().prepare()
+
+def makes_what_captures():
+    return Eager()
+
+def launched(launcher: Launcher, graph):
+    launcher.launch(graph)
+
+def named():
+    return Runner().name()
+
+def prepared_elsewhere():
+    prepared()
+"""
 
 
-def test_keywords_that_a_step_is_called_with_are_not_known_to_be_absent() -> None:
-    program = """
+def _ways(folder: Path) -> dict[str, Way]:
+    paths = [folder / "runner.py", folder / "callers.py"]
+    for path, text in zip(paths, (RUNNER, CALLERS), strict=True):
+        path.write_text(text, encoding="utf-8")
+    project = Project(paths)
+    declarations.take(project, Config(root=folder))
+    module = project.file(paths[0])
+    assert module is not None
+    own = roots.roots_of(module)
+    known = Ways(own)
+    ways = {root.qualname: known.of_own(root) for root in own}
+    return ways | {root.qualname: known.of(root) for root in roots.callers_of(project, module, own, 12)}
+
+
+def test_the_text_tells_how_near_a_capture_is(tmp_path: Path) -> None:
+    assert _ways(tmp_path) == {
+        "Runner": Way.CAPTURES,
+        "Eager": Way.CAPTURES,
+        "Launcher": Way.LEADS,
+        "build": Way.LEADS,
+        "Heir": Way.CAPTURES,
+        "prepared": Way.LEADS,
+        "makes_what_captures": Way.LEADS,
+        "launched": Way.LEADS,
+        "named": Way.NAMES,
+        "prepared_elsewhere": Way.LEADS,
+    }
+
+
+FAR = """
 import torch
 
-class Decoder:
-    def __init__(self, model: torch.nn.Linear):
-        self.model = model
-        self.graphs = {}
-
-    def __call__(self, **kwargs):
-        tokens = kwargs.get("tokens")
-        if tokens is None:
-            return None
-        return self.record()
-
-    def record(self):
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self.inside()
-        return graph
-
-    def inside(self):
-        pass
+class Runner:
+    def capture(self):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            pass
 """
-    assert "Decoder.inside" in captured(program)
+LONG = """
+from runner import Runner
 
-
-_NARROWED = """
-import os
-import torch
-
-def kind():
-    name = None
-    if os.environ.get("FIRST"):
-        name = "a"
-    if name is None:
-        if os.environ.get("SECOND"):
-            name = "b"
-    if name is None:
-        name = "c"
-    return name
-
-def capture(x: torch.Tensor):
-    graph = torch.cuda.CUDAGraph()
-    chosen = kind()
-    with torch.cuda.graph(graph):
-        if chosen == "{tested}":
-            torch.cuda.synchronize()
-    return graph
+def {name}(rows):
+    runner = Runner()
+{work}
+    {last}
 """
 
 
-def test_an_arm_that_writes_a_narrowed_name_leaves_the_other_arm_alone() -> None:
-    for tested, reported in (("a", True), ("b", True), ("c", True), ("d", False)):
-        found = [each for each in findings(_NARROWED.format(tested=tested)) if each.code == "CG301"]
-        assert bool(found) is reported, tested
+@pytest.mark.parametrize(("last", "way"), [("runner.capture()", Way.LEADS), ("return runner", Way.NAMES)])
+def test_who_merely_names_what_captures_waits_for_a_shorter_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, way: Way
+) -> None:
+    steps: list[int] = []
+    close = Machine.close
+
+    def closing(machine: Machine) -> None:
+        steps.append(machine.steps)
+        close(machine)
+
+    monkeypatch.setattr(Machine, "close", closing)
+    work = "\n".join(f"    rows = rows + {number}" for number in range(PATIENCE[Way.NAMES] // 3 + 1_000))
+    (tmp_path / "runner.py").write_text(FAR, encoding="utf-8")
+    (tmp_path / "main.py").write_text(LONG.format(name="serve", work=work, last=last), encoding="utf-8")
+    check([tmp_path], Config(root=tmp_path), use_cache=False, jobs=1)
+    assert (max(steps) > PATIENCE[Way.NAMES] + 2_000) is (way is Way.LEADS)
