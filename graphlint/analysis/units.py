@@ -102,12 +102,14 @@ class Analyst:
 
     def _callers_of(self, module: ModuleFile, most: int) -> Iterator[tuple[Root, int]]:
         """The callers that no other marked file runs anyway, and with a larger budget."""
-        from graphlint.analysis import roots, ways
+        from graphlint.analysis import lifecycle, roots, ways
 
         own = roots.roots_of(module)
         known = ways.Ways(own)
         for root in roots.callers_of(self._project, module, own, most):
             way = known.of(root)
+            if way is ways.Way.LEADS and lifecycle.waits_for_arguments(root):
+                way = ways.Way.CAPTURES  # only when it has come to its end it is run with flags left open
             is_marked = self._project.is_marked(root.module.path)
             if not (is_marked and root in roots.roots_of(root.module)):
                 yield root, way
