@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # What may be spent before anything is captured or replayed, by the `Way` of the root, and as a part of its
 # steps: what has not captured by then does not come to it with twice as much.
 PATIENCE = (30_000, 20_000, 6_000)
-MOST_PATIENCE = 0.7
+MOST_PATIENCE = 0.8
 # The part of a root's steps that making one given object may take.
 SHARE = 6
 # How often the machine looks, as a part of a root's steps: also what a constructor may take.
