@@ -10,7 +10,10 @@ from graphlint.sentinel.findings import Confidence, Finding
 
 
 class InputsInPlace(Check):
-    """At each replay: inputs that are freed, and names that lead somewhere else now."""
+    """At each replay: inputs that are freed, and names that lead somewhere else now.
+
+    Not of compiled code: before a replay torch compares the addresses of what it is called with.
+    """
 
     name = "inputs-in-place"
     subscribes = (
@@ -30,7 +33,7 @@ class InputsInPlace(Check):
     def on(self, event: events.Event) -> Iterable[Finding]:
         if isinstance(event, events.Replayed):
             graph = self.state.graphs[event.graph]
-            return self._judge(graph) if graph.freed or self._moved else ()
+            return self._judge(graph) if (graph.freed or self._moved) and not graph.compiled else ()
         if isinstance(event, events.CaptureEnded):
             return self._cast(self.state.graphs[event.graph])
         self.awake = self.awake or isinstance(event, (events.NameMoved, events.MemoryFreed))

@@ -3,11 +3,13 @@ earlier, subclasses, `torch.cuda.graph`, graphed callables and compiled function
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 
 from graphlint.sentinel.patches import Patches
+from graphlint.sentinel.virtual.device import active as virtual
 from graphlint.sentinel.watching import collector
 from graphlint.sentinel.watching.observer import Observer
 
@@ -21,11 +23,17 @@ def install(patches: Patches, observer: Observer) -> None:
         patches.set(graph, name, wrap(getattr(graph, name), observer))
 
 
+def _torchs_own() -> AbstractContextManager[Any]:
+    """What torch does here on its own is no work of the program: it fills the seeds of generators."""
+    return nullcontext() if virtual() else torch._C._DisableTorchDispatch()
+
+
 def _begin(plain: Any, observer: Observer) -> Any:
     def capture_begin(self: Any, *args: Any, **kwargs: Any) -> None:
         collector.hold(self)
         try:
-            plain(self, *args, **kwargs)
+            with _torchs_own():
+                plain(self, *args, **kwargs)
         except BaseException:
             collector.let_go(self)
             raise
@@ -52,7 +60,8 @@ def _end(plain: Any, observer: Observer) -> Any:
 def _replay(plain: Any, observer: Observer) -> Any:
     def replay(self: Any) -> None:
         observer.replaying(self)
-        plain(self)
+        with _torchs_own():
+            plain(self)
         observer.replayed(self)
 
     return replay

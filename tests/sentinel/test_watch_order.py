@@ -273,3 +273,22 @@ def test_the_host_writes_before_a_copy_is_recorded(tested: Any) -> None:
     graph, _ = capture(body)
     graph.replay()
     assert tested.findings == []
+
+
+def test_the_seed_that_torch_writes_into_a_graph_is_no_input_of_the_program(watched: Any) -> None:
+    """On an H200 it was taken for one: the begin of a capture fills it, on the stream of the capture."""
+    import torch
+
+    x = torch.ones(64, device="cuda")
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        torch.nn.functional.dropout(x)
+        keep_busy()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        torch.nn.functional.dropout(x)
+    graph.replay()
+    graph.replay()
+    assert watched.findings == []

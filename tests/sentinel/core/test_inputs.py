@@ -54,6 +54,11 @@ def test_an_input_that_is_freed_is_found_at_the_replay() -> None:
     assert found.message == "nothing holds `self.x` any more, and the graph reads its memory"
 
 
+def test_torch_itself_compares_the_addresses_of_compiled_code() -> None:
+    compiled = events.CaptureEnded(1, 5, CAPTURE, (given(X),), compiled=True)
+    assert seen(compiled, REPLAYED, FREED, REPLAYED) == []
+
+
 def test_an_address_that_may_be_a_leftover_is_likely_only() -> None:
     assert codes(seen(captured(given(sure=False)), FREED, REPLAYED)) == [("CG103", "likely")]
 
