@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Env, Value
+from graphlint.facts.looking import may_say
 from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk
 
@@ -209,6 +210,8 @@ def is_declaration(node: Def) -> bool:
     """Whether a method only says what subclasses do: marked abstract, or it raises NotImplementedError."""
     if any(last_name(item).startswith("abstract") for item in node.decorator_list):
         return True
+    if not may_say(node, "NotImplementedError"):
+        return False
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if len(body) != 1 or not isinstance(body[0], ast.Raise) or body[0].exc is None:
         return False

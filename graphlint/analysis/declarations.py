@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import frameworks, roots
+from graphlint.facts.looking import start_of, start_of_body
 from graphlint.finding import Confidence, Finding, Level, Span
 from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
 
@@ -102,13 +103,12 @@ def _from_comments(module: ModuleFile) -> None:
 
 def _header(module: ModuleFile, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """The lines of a function's signature, and a comment directly above it."""
-    lines = module.source.lines
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    if first >= 2 and lines[first - 2].lstrip().startswith("#"):
-        yield lines[first - 2]
-    for line in lines[node.lineno - 1 : max(node.lineno, node.body[0].lineno - 1)]:
-        if not line.lstrip().startswith("#"):
-            yield line
+    line, first = module.source.line, start_of(node)[0]
+    if first >= 2 and line(first - 1).lstrip().startswith("#"):
+        yield line(first - 1)
+    for number in range(node.lineno, max(node.lineno, start_of_body(node)[0] - 1) + 1):
+        if not line(number).lstrip().startswith("#"):
+            yield line(number)
 
 
 def _captured_entry(project: Project, config: Config, entry: str, found: Declared) -> None:

@@ -239,5 +239,5 @@ def _constructs(info: ClassInfo, part: ClassInfo) -> bool:
     """Whether the text of one class calls another."""
     return any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == part.name
-        for n in walk(info.node)
+        for n in walk(info.node, part.name)
     )

@@ -57,8 +57,8 @@ class Place:
         return known
 
     def _quoted(self) -> str:
-        span = self.span
-        lines = self.module.source.lines[span.line - 1 : span.end_line]
+        span, source = self.span, self.module.source
+        lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
         lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         if sum(map(len, lines)) < LONGEST:

@@ -17,7 +17,7 @@ from graphlint.analysis.values import (
     Value,
     join_all,
 )
-from graphlint.facts.looking import SCOPES
+from graphlint.facts.looking import SCOPES, may_say
 from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import children
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @summary
 def is_generator(node: ast.AST) -> bool:
     """Whether a function's own body yields."""
-    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(node))
+    return may_say(node, "yield") and any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own_nodes(node))
 
 
 @per_node

@@ -402,7 +402,7 @@ def _body_uses(module: ModuleFile, names: set[str]) -> bool:
 @per_node
 def imports_in(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
     """The import statements of a file, those inside functions included."""
-    return [node for node in walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [node for node in walk(tree, "import") if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def local_names(project: Project, file: ModuleFile, module: ModuleFile, name: str) -> set[str]:

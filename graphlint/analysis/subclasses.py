@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import names
 from graphlint.analysis.classes import ClassInfo, last_name, names_record
 from graphlint.analysis.values import MAX_ALTERNATIVES, Class, alternatives
-from graphlint.facts import looking
+from graphlint.facts.looking import by_type, may_say
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question
 from graphlint.facts.walking import children
@@ -99,25 +99,35 @@ def _is_made(m: Machine, info: ClassInfo) -> bool:
 @question
 def makes(module: ModuleFile, name: str) -> bool:
     """Whether a file calls a name or passes it on as a value, or a decorator registers a class of it."""
-    return name in _made(module.tree)
+    return _passes_on(module.tree, name)
+
+
+def _passes_on(scope: ast.AST, name: str) -> bool:
+    names_, functions = _passed_on(scope)
+    return name in names_ or any(may_say(each, name) and _passes_on(each, name) for each in functions)
 
 
 @per_node
-def _made(tree: ast.Module) -> frozenset[str]:
+def _passed_on(scope: ast.AST) -> tuple[frozenset[str], list[ast.AST]]:
+    """What the body of a module or function passes on, and the functions defined there."""
     found: set[str] = set()
-    stack: list[ast.AST] = [tree]
+    functions: list[ast.AST] = []
+    stack: list[ast.AST] = list(scope.body)  # type: ignore[attr-defined]
     while stack:
         node = stack.pop()
         kind = type(node)
         if kind is ast.Name or kind is ast.Constant:
             continue
-        if kind in _PASSING_ON:
-            values, below = _PASSING_ON[kind](node)
-            found.update(map(last_name, values))
-            stack += below
-        else:
+        parts_of = _PASSING_ON.get(kind)
+        if parts_of is None:
             stack += children(node)
-    return frozenset(found)
+            continue
+        if parts_of is _BY_TYPE[ast.FunctionDef]:
+            functions.append(node)
+        values, below = parts_of(node)
+        found.update(map(last_name, values))
+        stack += below
+    return frozenset(found), functions
 
 
 _Parts = tuple[Sequence[ast.expr], Sequence[ast.AST]]
@@ -144,7 +154,7 @@ def _of_class(node: ast.ClassDef) -> _Parts:
 
 def _of_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> _Parts:
     defaults = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
-    return (), [*defaults, *node.body, *node.decorator_list]
+    return (), [*defaults, *node.decorator_list]
 
 
 def _of_assignment(node: ast.Assign | ast.AnnAssign) -> _Parts:
@@ -168,4 +178,4 @@ _BY_TYPE: dict[type[ast.AST], Callable[[Any], _Parts]] = {
     ast.IfExp: lambda node: ((node.body, node.orelse), (node.test, node.body, node.orelse)),
     ast.arg: lambda node: ((), ()),
 }
-_PASSING_ON = looking.by_type(_BY_TYPE)
+_PASSING_ON = by_type(_BY_TYPE)

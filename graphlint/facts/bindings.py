@@ -172,7 +172,7 @@ def _names_in(target: ast.expr) -> Iterator[ast.Name]:
 
 def _of_walruses(node: ast.stmt, where: _Where) -> Iterator[Binding]:
     """`name := value` in the statement's own expressions; one in a comprehension binds outside it."""
-    pending = deque(part for part in children(node) if not isinstance(part, ast.stmt))
+    pending = deque(part for part in children(node, ":=") if not isinstance(part, ast.stmt))
     while pending:
         part = pending.popleft()
         if isinstance(part, ast.NamedExpr):

@@ -39,6 +39,8 @@ class Looks:
 def _body(node: ast.AST) -> list[ast.stmt]:
     held = node.__dict__
     held["_looks"].parts.add(held["_part"])
+    if "_body" not in held:  # it is kept as text (`facts/bodies.py`)
+        held["_body"] = held["_kept"].read()
     return held["_body"]  # type: ignore[no-any-return]
 
 
@@ -65,10 +67,27 @@ def by_type(table: dict[type[ast.AST], _Given]) -> dict[type[ast.AST], _Given]:
     return table | {_KINDS[kind]: given for kind, given in table.items() if kind in _KINDS}
 
 
-def body_of(node: ast.AST) -> list[ast.stmt]:
-    """The body of a definition; nothing is noted."""
+def start_of_body(node: Definition) -> tuple[int, int]:
+    """Where the body of a function starts, decorators of what is defined there included; nothing is noted."""
     held = node.__dict__
-    return held["_body"] if "_body" in held else held["body"]  # type: ignore[no-any-return]
+    return held["_kept"].first if "_kept" in held else start_of(held["_body"][0])
+
+
+def start_of(node: ast.AST) -> tuple[int, int]:
+    """Where a statement starts, its decorators included; nothing is noted."""
+    if isinstance(node, ast.match_case):
+        return start_of(node.pattern)
+    places = [node, *node.__dict__.get("decorator_list", ())]
+    return min((place.lineno, place.col_offset) for place in places)
+
+
+def may_say(node: ast.AST, word: str) -> bool:
+    """False only for a function whose body is kept as text and lacks the word; that is noted."""
+    held = node.__dict__
+    if "_kept" not in held or held["_kept"].says(word):
+        return True
+    held["_looks"].parts.add(held["_part"])
+    return False
 
 
 def note_all(tree: ast.Module, path: str, looks: Looks) -> list[tuple[str, Definition]]:

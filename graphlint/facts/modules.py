@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from graphlint.facts import bodies
 from graphlint.facts.bindings import Binding, Guards, bindings_of
 from graphlint.facts.looking import RUN, Definition, Looks, note_all
 from graphlint.facts.source import Source
@@ -49,6 +50,7 @@ class ModuleFile:
     def __post_init__(self) -> None:
         self._at = str(self.path)
         self._definitions = note_all(self.source.tree, self._at, self.looks)
+        bodies.put_back(self.source, self._definitions)
 
     def look_at(self, part: str) -> None:
         """Note that a part of this file is looked at."""
@@ -64,8 +66,16 @@ class ModuleFile:
 
         The module is of no use afterwards. Else only a search for garbage would free it, slowly and late.
         """
-        for node in list(walk(self.source.tree)):
-            node.__dict__.clear()
+        for _, node in self._definitions:
+            if "_kept" in node.__dict__:
+                node.__dict__.setdefault("_body", [])
+        for below in list(walk(self.source.tree)):
+            below.__dict__.clear()
+
+    @property
+    def held(self) -> int:
+        """How much of the text the syntax tree holds."""
+        return len(self.source.text) - self.source.unread
 
     @property
     def tree(self) -> ast.Module:

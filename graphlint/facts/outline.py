@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.facts import questions
-from graphlint.facts.looking import RUN, body_of, statements_below
+from graphlint.facts.looking import RUN, start_of, start_of_body, statements_below
 from graphlint.facts.modules import BOUND, DEFINED, EXPORTS, READABLE, SHAPE, TEXT
 from graphlint.facts.pernode import SUMMARY
 
@@ -38,7 +38,6 @@ _Point = tuple[int, int]
 _Piece = tuple[int, _Point, _Point]
 """A piece of the text, and how deep in blocks it stands."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 
 class Outline:
@@ -47,7 +46,6 @@ class Outline:
     def __init__(self, module: ModuleFile) -> None:
         self._module = module
         self._digests: dict[str, str] = {}
-        self._lines: list[bytes] = []
 
     def digest(self, part: str, *, placed: bool) -> str:
         """The digest of a part; that of nothing where the file has no such part."""
@@ -95,32 +93,23 @@ class Outline:
             assert part.startswith(RUN)
             for node in self._module.definitions(part.removeprefix(RUN)):
                 if isinstance(node, _FUNCTIONS):
-                    yield 0, _start(body_of(node)[0]), _end(node)
+                    yield 0, start_of_body(node), _end(node)
 
     def _of_binding(self, binding: Binding) -> Iterator[_Piece]:
         for test, outcome in binding.guards:
-            yield int(outcome), _start(test), _end(test)
+            yield int(outcome), start_of(test), _end(test)
         if isinstance(binding.node, (ast.stmt, ast.excepthandler)):
             yield from _of_statement(binding.node, 2 + binding.handler)
         else:  # within an expression, whose places may be wrong before Python 3.12
             yield from _of_block(self._module.source.tree)
 
     def _of_pieces(self, pieces: Iterable[_Piece], placed: bool) -> str:
-        if not self._lines:
-            self._lines = self._module.source.text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
         hasher = hashlib.blake2b(repr(sorted(self._module.notes)).encode(), digest_size=8)
         for depth, start, end in pieces:
             place = f"{start}" if placed else f"{start[1]}"
             hasher.update(f"\0{depth} {place}\0".encode())
-            hasher.update(self._text(start, end))
+            hasher.update(self._module.source.piece(start, end))
         return hasher.hexdigest()
-
-    def _text(self, start: _Point, end: _Point) -> bytes:
-        (first, from_), (last, to) = start, end
-        if first == last:
-            return self._lines[first - 1][from_:to]
-        between = self._lines[first : last - 1]
-        return b"".join([self._lines[first - 1][from_:], *between, self._lines[last - 1][:to]])
 
 
 def _digest(*what: object) -> str:
@@ -140,33 +129,23 @@ def _in_order(what: object) -> object:
 
 def _of_statement(node: ast.AST, depth: int) -> Iterator[_Piece]:
     """The pieces of a statement: bodies of functions left out, and what stands between two statements."""
-    below = statements_below(node)
-    if not below:
-        yield depth, _start(node), _end(node)
-    elif isinstance(node, _FUNCTIONS):
-        yield depth, _start(node), _start(below[0])
-    else:
+    if isinstance(node, _FUNCTIONS):
+        yield depth, start_of(node), start_of_body(node)
+    elif statements_below(node):
         yield from _of_block(node, depth)
+    else:
+        yield depth, start_of(node), _end(node)
 
 
 def _of_block(node: ast.AST, depth: int = 0) -> Iterator[_Piece]:
     """What a compound statement says itself before each of its blocks, and the statements in them."""
-    at = _start(node)
+    at = (0, 0) if isinstance(node, ast.Module) else start_of(node)
     firsts = {id(block[0]) for block in node.__dict__.values() if type(block) is list and block}
     for child in statements_below(node):
         if id(child) in firsts and not isinstance(node, ast.Module):
-            yield depth, at, _start(child)
+            yield depth, at, start_of(child)
         yield from _of_statement(child, depth + 1)
         at = _end(child)
-
-
-def _start(node: ast.AST) -> _Point:
-    if isinstance(node, ast.Module):
-        return 0, 0
-    if isinstance(node, ast.match_case):
-        return _start(node.pattern)
-    places = [node, *(node.decorator_list if isinstance(node, _DEFINITIONS) else ())]
-    return min((place.lineno, place.col_offset) for place in places)
 
 
 def _end(node: ast.AST) -> _Point:

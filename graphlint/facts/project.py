@@ -150,11 +150,11 @@ class Project:
         self._needed = frozenset(self._modules)
 
     def parsed_bytes(self) -> int:
-        """The size of the texts of all modules that may be forgotten."""
-        return sum(len(module.source.text) for module in self._forgettable())
+        """How much text the syntax trees of all modules that may be forgotten hold."""
+        return sum(module.held for module in self._forgettable())
 
     def forget(self, most: int) -> int:
-        """Forget the modules asked for longest ago until their texts have at most `most` bytes.
+        """Forget the modules asked for longest ago until their trees hold at most `most` bytes of text.
 
         Returns how many bytes that were.
         """
@@ -162,7 +162,7 @@ class Project:
         for module in self._forgettable():
             if size <= most:
                 break
-            size -= len(module.source.text)
+            size -= module.held
             del self._modules[str(module.path)]
             self._outlines.pop(str(module.path), None)
             module.let_go()

@@ -11,6 +11,7 @@ import re
 import sys
 import tokenize
 import warnings
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,17 +42,30 @@ class Unreadable(Exception):
 class Source:
     """A parsed file.
 
-    `text` is the decoded file without a byte order mark, its line ends as they are; `lines` are its
-    lines without their ends, counted as `ast` counts them.
+    `text` is the decoded file without a byte order mark, its line ends as they are; `unread` tells how much
+    of it the tree does not hold (`facts/bodies.py`).
     """
 
     path: Path
     text: str
     tree: ast.Module
+    unread: int = 0
 
     @cached_property
-    def lines(self) -> list[str]:
-        return _LINE_END.split(self.text)
+    def starts(self) -> array[int]:
+        """Where each line starts, lines counted as `ast` counts them, and where the last one ends."""
+        return array("L", [0, *(end.end() for end in _LINE_END.finditer(self.text)), len(self.text)])
+
+    def line(self, number: int) -> str:
+        """A line, counted from 1, without its end."""
+        return self.text[self.starts[number - 1] : self.starts[number]].rstrip("\r\n")
+
+    def piece(self, start: tuple[int, int], end: tuple[int, int]) -> bytes:
+        """The text between two places as `ast` counts them, columns in bytes."""
+        first, last = start[0] - 1, end[0]
+        data = self.text[self.starts[first] : self.starts[last]].encode("utf-8", "surrogatepass")
+        rest = self.text[self.starts[last - 1] : self.starts[last]].encode("utf-8", "surrogatepass")
+        return data[start[1] : len(data) - len(rest) + end[1]]
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands: lines and columns from 1, columns in characters, the end exclusive.
@@ -67,8 +81,8 @@ class Source:
 
     def _place(self, line: int, offset: int) -> tuple[int, int]:
         # Before 3.12 the positions inside f-strings may lie outside the file: clamp, never fail.
-        line = max(1, min(line, len(self.lines)))
-        text = self.lines[line - 1]
+        line = max(1, min(line, len(self.starts) - 1))
+        text = self.line(line)
         if text.isascii():
             return line, max(0, min(offset, len(text))) + 1
         return line, len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")) + 1
@@ -120,7 +134,7 @@ def parse(path: Path, data: bytes) -> Source:
     if b"\0" in data:
         raise Unreadable(path, "contains a NUL byte")
     text = decode(data, path)
-    return Source(path, text, _tree(path, text))
+    return Source(path, text, parse_text(path, text))
 
 
 @contextlib.contextmanager
@@ -147,7 +161,8 @@ def _of_bounded_depth(tree: ast.Module) -> ast.Module:
     raise RecursionError
 
 
-def _tree(path: Path, text: str) -> ast.Module:
+def parse_text(path: Path, text: str) -> ast.Module:
+    """The syntax tree of a text, which stands in a file; every failure is `Unreadable`."""
     line = column = 1
     try:
         with warnings.catch_warnings(), _no_collection():

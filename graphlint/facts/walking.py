@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from graphlint.facts.looking import NOTING
+from graphlint.facts.looking import NOTING, may_say
 
 # Names, texts, numbers and marks; `ctx`, `op` and `ops` hold nodes, but none that anybody asks a walk for.
 _LEAVES = frozenset(
@@ -46,8 +46,11 @@ def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
     return _parts[kind]
 
 
-def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes directly below `node`, in the order of its fields."""
+def children(node: ast.AST, word: str = "") -> list[ast.AST]:
+    """The nodes directly below `node`, in the order of its fields.
+
+    The body of a function that is kept as text is left out where it lacks the `word`.
+    """
     held = node.__dict__
     found: list[ast.AST] = []
     kind = type(node)
@@ -57,13 +60,16 @@ def children(node: ast.AST) -> list[ast.AST]:
             found += value
         elif value is not None:
             found.append(value)
-        elif kind in NOTING and name == "body":
+        elif kind in NOTING and name == "body" and may_say(node, word):
             found += node.body  # type: ignore[attr-defined]
     return [part for part in found if part is not None] if kind in _WITH_GAPS else found
 
 
-def walk(tree: ast.AST) -> list[ast.AST]:
-    """`tree` and all nodes below it, the nearest first, as `ast.walk` gives them."""
+def walk(tree: ast.AST, word: str = "") -> list[ast.AST]:
+    """`tree` and all nodes below it, the nearest first, as `ast.walk` gives them.
+
+    Bodies of functions that are kept as text are left out where they lack the `word`.
+    """
     found: list[ast.AST] = [tree]
     known = _parts
     for node in found:  # grows as it is read
@@ -75,7 +81,7 @@ def walk(tree: ast.AST) -> list[ast.AST]:
         for name in names:
             value = held.get(name)
             if value is None:
-                if kind in NOTING and name == "body":
+                if kind in NOTING and name == "body" and may_say(node, word):
                     found += node.body  # type: ignore[attr-defined]
             elif type(value) is not list:
                 found.append(value)

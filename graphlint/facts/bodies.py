@@ -1,0 +1,95 @@
+"""Bodies of functions that nobody has read: kept as text, and parsed when somebody does.
+
+A syntax tree takes thirty times the bytes of its text, and most of a program is bodies of functions that no
+run comes to. A file is parsed as a whole, so that its errors are known; then the bodies become text again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from graphlint.facts.looking import RUN, Definition
+from graphlint.facts.source import Source, Unreadable, parse_text
+from graphlint.facts.walking import walk
+
+FEWEST_LINES = 3  # shorter bodies would save little
+_ANY_BLOCK = "if 1:\n"
+
+
+class Body:
+    """The body of a function as text.
+
+    What is read of it is the tree that the whole file has there, every node where it stands in the file.
+    """
+
+    __slots__ = ("_last", "_source", "first")
+
+    def __init__(self, source: Source, first: ast.stmt, last: int) -> None:
+        self.first = first.lineno, first.col_offset
+        self._last = last
+        self._source = source
+
+    @property
+    def size(self) -> int:
+        starts = self._source.starts
+        return starts[self._last] - starts[self.first[0] - 1]
+
+    def says(self, word: str) -> bool:
+        """Whether the text holds a word; never denied beyond ASCII, where a name has several forms."""
+        text, starts = self._source.text, self._source.starts
+        begin, end = starts[self.first[0] - 1], starts[self._last]
+        return text.find(word, begin, end) >= 0 or not (text.isascii() or text[begin:end].isascii())
+
+    def read(self) -> list[ast.stmt]:
+        """The statements of the body, parsed anew."""
+        source, line = self._source, self.first[0]
+        source.unread -= self.size
+        try:
+            text = source.text[source.starts[line - 1] : source.starts[self._last]]
+            block: Any = parse_text(source.path, _ANY_BLOCK + text).body[0]
+        except Unreadable:  # it ends in a backslash, say
+            return self._from_whole()
+        _move(block, line - block.body[0].lineno)
+        return block.body  # type: ignore[no-any-return]
+
+    def _from_whole(self) -> list[ast.stmt]:
+        for node in walk(parse_text(self._source.path, self._source.text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if (node.body[0].lineno, node.body[0].col_offset) == self.first:
+                    return node.body
+        raise AssertionError("a function is not where it was")
+
+
+def _move(tree: ast.AST, lines: int) -> None:
+    for node in walk(tree):
+        held = node.__dict__
+        if "lineno" in held:
+            held["lineno"] += lines
+            held["end_lineno"] += lines
+
+
+def put_back(source: Source, definitions: Iterable[tuple[str, Definition]]) -> None:
+    """Make text of the bodies of functions, but for short ones and those in which something is defined."""
+    functions = [node for _, node in definitions if "_part" in node.__dict__]
+    around = {node.__dict__["_part"] for node in functions if not _is_outermost(node)}
+    for node in functions:
+        held = node.__dict__
+        if _is_outermost(node) and held["_part"] not in around:
+            first, last = held["_body"][0], held["end_lineno"]
+            if last - first.lineno >= FEWEST_LINES - 1 and _begins_line(source, first):
+                held["_kept"] = Body(source, first, last)
+                source.unread += held["_kept"].size
+                del held["_body"]
+
+
+def _is_outermost(node: ast.AST) -> bool:
+    held = node.__dict__
+    path, qualname = held["_whole"]
+    return bool(held["_part"] == (path, RUN + qualname))
+
+
+def _begins_line(source: Source, first: ast.stmt) -> bool:
+    start = source.starts[first.lineno - 1]
+    return not source.text[start : start + first.col_offset].strip(" \t")
