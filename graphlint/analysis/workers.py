@@ -91,7 +91,7 @@ class Pool:
     def _do_here(self, task: Task) -> Result:
         result = with_deep_stack(lambda: self._analyst.do(task))
         if self._project.parsed_bytes() > MOST_PARSED // self._jobs:
-            self._forgotten += self._project.forget(MOST_PARSED // self._jobs // 2)
+            self._forgotten += self._project.forget(MOST_PARSED // self._jobs * 2 // 3)
             if self._forgotten > MOST_FORGOTTEN // self._jobs:
                 gc.collect()
                 gc.freeze()

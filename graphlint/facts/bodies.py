@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from graphlint.facts.looking import RUN, Definition
+from graphlint.facts.looking import RUN, Definition, statements_below
+from graphlint.facts.pernode import is_of_nodes
 from graphlint.facts.source import Source, Unreadable, parse_text
 from graphlint.facts.walking import walk
 
@@ -70,7 +71,7 @@ def _move(tree: ast.AST, lines: int) -> None:
             held["end_lineno"] += lines
 
 
-def put_back(source: Source, definitions: Iterable[tuple[str, Definition]]) -> None:
+def keep_as_text(source: Source, definitions: Iterable[tuple[str, Definition]]) -> None:
     """Make text of the bodies of functions, but for short ones and those in which something is defined."""
     functions = [node for _, node in definitions if "_part" in node.__dict__]
     around = {node.__dict__["_part"] for node in functions if not _is_outermost(node)}
@@ -82,6 +83,28 @@ def put_back(source: Source, definitions: Iterable[tuple[str, Definition]]) -> N
                 held["_kept"] = Body(source, first, last)
                 source.unread += held["_kept"].size
                 del held["_body"]
+
+
+def put_back(source: Source) -> None:
+    """Make text again of the bodies that were read; nobody may use their nodes any more."""
+    pending: list[ast.AST] = [source.tree]
+    while pending:  # facts about nodes above them may hold nodes of the bodies
+        node = pending.pop()
+        held = node.__dict__
+        for fact in [name for name in held if is_of_nodes(name)]:
+            del held[fact]
+        if "_kept" not in held:
+            pending += statements_below(node)
+        elif "_body" in held:
+            source.unread += held["_kept"].size
+            for statement in held.pop("_body"):
+                let_go(statement)
+
+
+def let_go(tree: ast.AST) -> None:
+    """Free a tree now: through what is kept on its nodes it refers to itself, in circles."""
+    for node in list(walk(tree)):
+        node.__dict__.clear()
 
 
 def _is_outermost(node: ast.AST) -> bool:

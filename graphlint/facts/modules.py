@@ -13,7 +13,6 @@ from graphlint.facts import bodies
 from graphlint.facts.bindings import Binding, Guards, bindings_of
 from graphlint.facts.looking import RUN, Definition, Looks, note_all
 from graphlint.facts.source import Source
-from graphlint.facts.walking import walk
 
 __all__ = ["Binding", "Definition", "Guards", "ModuleFile"]
 
@@ -50,7 +49,7 @@ class ModuleFile:
     def __post_init__(self) -> None:
         self._at = str(self.path)
         self._definitions = note_all(self.source.tree, self._at, self.looks)
-        bodies.put_back(self.source, self._definitions)
+        bodies.keep_as_text(self.source, self._definitions)
 
     def look_at(self, part: str) -> None:
         """Note that a part of this file is looked at."""
@@ -62,15 +61,14 @@ class ModuleFile:
         self.look_at(RUN + qualname)
 
     def let_go(self) -> None:
-        """Free the syntax tree now: through what is kept on its nodes it refers to itself, in circles.
+        """Free the syntax tree now: else only a search for garbage would, slowly and late.
 
-        The module is of no use afterwards. Else only a search for garbage would free it, slowly and late.
+        The module is of no use afterwards.
         """
         for _, node in self._definitions:
             if "_kept" in node.__dict__:
                 node.__dict__.setdefault("_body", [])
-        for below in list(walk(self.source.tree)):
-            below.__dict__.clear()
+        bodies.let_go(self.source.tree)
 
     @property
     def held(self) -> int:

@@ -39,6 +39,7 @@ def per_node(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
     return remembered
 
 
+_SUMMARISED = " summary"
 SUMMARY = "summary "
 """What the part of a summary is called: this, the function that makes it, and the definition's name."""
 
@@ -50,7 +51,7 @@ def summary(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
     need not know of a change that leaves the summary as it is.
     """
     usual = per_node(read)
-    slot = f"{read.__module__}.{read.__qualname__} summary"
+    slot = f"{read.__module__}.{read.__qualname__}{_SUMMARISED}"
     name = f"{SUMMARY}{read.__module__}:{read.__qualname__} "
 
     @functools.wraps(read)
@@ -65,6 +66,11 @@ def summary(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
         return fact  # type: ignore[no-any-return]
 
     return summarised
+
+
+def is_of_nodes(name: str) -> bool:
+    """Whether an attribute of a node is such a result that may hold nodes."""
+    return "." in name and not name.endswith(_SUMMARISED)
 
 
 def _apart(read: Callable[[_Node], _Fact], node: _Node, name: str) -> tuple[_Fact, tuple[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from graphlint.facts import inventory
+from graphlint.facts import bodies, inventory
 from graphlint.facts.cache import FactsCache
 from graphlint.facts.looking import Looks
 from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_package, quotes
@@ -154,11 +154,15 @@ class Project:
         return sum(module.held for module in self._forgettable())
 
     def forget(self, most: int) -> int:
-        """Forget the modules asked for longest ago until their trees hold at most `most` bytes of text.
+        """Make text of all bodies again, and forget the modules asked for longest ago, until at most `most`
+        bytes of text are held as trees.
 
         Returns how many bytes that were.
         """
-        before = size = self.parsed_bytes()
+        before = self.parsed_bytes()
+        for module in self._forgettable():
+            bodies.put_back(module.source)
+        size = self.parsed_bytes()
         for module in self._forgettable():
             if size <= most:
                 break
