@@ -16,6 +16,7 @@ from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_pa
 from graphlint.facts.modules import READABLE, ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.outline import Outline
+from graphlint.facts.questions import ANSWER
 from graphlint.facts.scan import NOTHING, FileScan
 from graphlint.facts.source import Unreadable, parse
 from graphlint.facts.trace import Search, Trace
@@ -60,9 +61,11 @@ class Project:
         self._index = ModuleIndex(self._paths)
         self._modules: dict[str, ModuleFile | None] = {}  # the one asked for longest ago first
         self._needed: frozenset[str] = frozenset()
+        self._looked_into: set[str] = set()
         self._problems: dict[str, Problem] = {}
         self._looks = Looks()
-        self.trace_into(Trace())
+        self._trace = Trace()
+        self.trace_into(self._trace)
         self._found: dict[Search, tuple[str, ...]] = {}
         self._position = {path: at for at, path in enumerate(self._paths)}
         self._recalled: Mapping[Search, tuple[str, ...]] = {}
@@ -154,23 +157,32 @@ class Project:
         return sum(module.held for module in self._forgettable())
 
     def forget(self, most: int) -> int:
-        """Make text of all bodies again, and forget the modules asked for longest ago, until at most `most`
-        bytes of text are held as trees.
+        """Make text of all bodies again, and forget modules until trees hold at most `most` bytes of text.
 
+        First those that only had to answer questions, then those asked for longest ago.
         Returns how many bytes that were.
         """
-        before = self.parsed_bytes()
-        for module in self._forgettable():
+        self._note_looks()
+        forgettable, before = self._forgettable(), self.parsed_bytes()
+        for module in forgettable:
             bodies.put_back(module.source)
         size = self.parsed_bytes()
-        for module in self._forgettable():
+        for module in sorted(forgettable, key=lambda module: str(module.path) in self._looked_into):
             if size <= most:
                 break
             size -= module.held
             del self._modules[str(module.path)]
             self._outlines.pop(str(module.path), None)
             module.let_go()
+        self._looked_into.clear()
         return before - size
+
+    def _note_looks(self) -> None:
+        """Remember which files the last task looked into: to be asked a question is not that."""
+        parts = self._trace.parts
+        self._looked_into |= {
+            path for path, part in parts if part != READABLE and not part.startswith(ANSWER)
+        }
 
     def _forgettable(self) -> list[ModuleFile]:
         return [m for path, m in self._modules.items() if m is not None and path not in self._needed]
@@ -315,6 +327,7 @@ class Project:
 
     def trace_into(self, trace: Trace) -> None:
         """Record from now on in `trace` what is asked of the project."""
+        self._note_looks()
         self._trace = trace
         self._looks.parts = trace.parts
 
