@@ -42,7 +42,10 @@ _parts: dict[type[ast.AST], tuple[str, ...]] = {}
 
 def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
     fields = () if issubclass(kind, _CHILDLESS) else kind._fields
-    _parts[kind] = tuple(name for name in fields if name not in _LEAVES)
+    leaves = (
+        _LEAVES - {"name"} if kind.__name__ == "TypeAlias" else _LEAVES
+    )
+    _parts[kind] = tuple(name for name in fields if name not in leaves)
     return _parts[kind]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def same_as_whole(data: bytes) -> int:
     return count
 
 
-@pytest.mark.parametrize("path", LIBRARY[::4], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LIBRARY[::8], ids=lambda path: path.stem)
 def test_the_tree_is_that_of_the_whole_file(path: Path) -> None:
     same_as_whole(path.read_bytes())
 
@@ -88,6 +89,11 @@ def test_the_tree_is_that_of_the_whole_file(path: Path) -> None:
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 def test_odd_texts(ends: str) -> None:
     assert same_as_whole(ODD.replace("\n", ends).encode()) == 4
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="newer syntax")
+def test_type_aliases() -> None:
+    assert same_as_whole(b"\n\n\ndef f[T]():\n    type X[S] = list[S]\n    a: X = 1\n    return a\n") == 1
 
 
 def test_edits_at_random() -> None:
