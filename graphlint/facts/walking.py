@@ -42,9 +42,7 @@ _parts: dict[type[ast.AST], tuple[str, ...]] = {}
 
 def _parts_of(kind: type[ast.AST]) -> tuple[str, ...]:
     fields = () if issubclass(kind, _CHILDLESS) else kind._fields
-    leaves = (
-        _LEAVES - {"name"} if kind.__name__ == "TypeAlias" else _LEAVES
-    )
+    leaves = _LEAVES - {"name"} if kind.__name__ == "TypeAlias" else _LEAVES
     _parts[kind] = tuple(name for name in fields if name not in leaves)
     return _parts[kind]
 
