@@ -16,8 +16,8 @@ from graphlint.sentinel.origins import is_program
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.watching.companions import aside
 from graphlint.sentinel.watching.memories import base_of
-from graphlint.sentinel.watching.observer import current_stream
 from graphlint.sentinel.watching.reads import Reads
+from graphlint.sentinel.watching.streams import current_stream
 
 _WAITING = ("__repr__", "__array__", "tolist", "numpy")
 _TRITON = (

@@ -11,7 +11,7 @@ import torch
 
 from graphlint.sentinel.watching.accesses import Access, pool_number
 from graphlint.sentinel.watching.libcuda import Driver, Node
-from graphlint.sentinel.watching.observer import stream_of
+from graphlint.sentinel.watching.streams import stream_of
 
 
 class _Segment:

@@ -10,7 +10,8 @@ import torch
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.patches import Patches
-from graphlint.sentinel.watching.observer import Observer, current_stream, number_of
+from graphlint.sentinel.watching.observer import Observer
+from graphlint.sentinel.watching.streams import current_stream, number_of
 
 
 def install(patches: Patches, observer: Observer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -22,7 +21,9 @@ from graphlint.sentinel.watching.companions import Companion, aside, is_aside, o
 from graphlint.sentinel.watching.memories import Memories, Memory
 from graphlint.sentinel.watching.names import Watchlist
 from graphlint.sentinel.watching.reading import Captured, read
+from graphlint.sentinel.watching.records import Record
 from graphlint.sentinel.watching.slots import Slot
+from graphlint.sentinel.watching.streams import current_stream
 from graphlint.sentinel.watching.versions import Versions
 
 if TYPE_CHECKING:
@@ -30,19 +31,6 @@ if TYPE_CHECKING:
     from graphlint.sentinel.settings import Mode
     from graphlint.sentinel.trials.writes import Writes
     from graphlint.sentinel.watching.reads import Reads
-
-
-class Record:
-    """One captured graph."""
-
-    __slots__ = ("captured", "names", "number", "pool", "versions")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.pool = 0
-        self.captured: Captured | None = None
-        self.names = Watchlist([])
-        self.versions = Versions()
 
 
 class Observer:
@@ -105,7 +93,7 @@ class Observer:
             with aside():
                 seen = self.written.get(id(graph))
                 captured = read(self.recording, accesses, pool, self.memories, seen, all_young)
-            record = Record(next(_numbers))
+            record = Record()
             self.counts[0] += 1
             record.captured, record.names = captured, Watchlist(captured.names)
             if self.mode != "watch":
@@ -259,31 +247,3 @@ class Observer:
     def mode(self) -> Mode:
         """The mode of the innermost watch."""
         return self.watches[-1].mode if self.watches else "watch"
-
-
-_numbers = itertools.count(1)
-
-
-_DEVICES = 64
-
-
-def current_stream() -> int:
-    """The number of this thread's current stream."""
-    index = torch._C._cuda_getDevice()
-    return int(torch._C._cuda_getCurrentStream(index)[0]) * _DEVICES + int(index)
-
-
-def number_of_virtual(stream: Any) -> int:
-    """The number of a stream of the virtual device, by its state."""
-    return int(stream.number) * _DEVICES
-
-
-def stream_of(number: int) -> Any:
-    """The stream of a GPU that has a number."""
-    stream, index = divmod(number, _DEVICES)
-    return torch.cuda.Stream(stream_id=stream, device_index=index, device_type=1)
-
-
-def number_of(stream: Any) -> int:
-    """The number of a stream."""
-    return int(stream.stream_id) * _DEVICES + int(stream.device_index)

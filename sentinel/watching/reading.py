@@ -17,7 +17,8 @@ from graphlint.sentinel.watching import places
 from graphlint.sentinel.watching.accesses import Access, Recording
 from graphlint.sentinel.watching.memories import Memories, Memory, base_of, every_tensor, young_tensors
 from graphlint.sentinel.watching.names import Named
-from graphlint.sentinel.watching.slots import Found, Search, arguments
+from graphlint.sentinel.watching.search import Search, arguments
+from graphlint.sentinel.watching.slots import Found
 
 if TYPE_CHECKING:
     from graphlint.sentinel.trials.writes import Writes

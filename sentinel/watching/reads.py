@@ -15,9 +15,10 @@ from graphlint.sentinel.watching.companions import aside
 from graphlint.sentinel.watching.kept import KeptNames, line_reads
 from graphlint.sentinel.watching.memories import Memory, base_of
 from graphlint.sentinel.watching.names import Named
-from graphlint.sentinel.watching.observer import Observer, current_stream
+from graphlint.sentinel.watching.observer import Observer
 from graphlint.sentinel.watching.operators import Operator, operator
 from graphlint.sentinel.watching.reading import Captured
+from graphlint.sentinel.watching.streams import current_stream
 
 
 class EagerMode(TorchDispatchMode):

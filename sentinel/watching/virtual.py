@@ -9,8 +9,9 @@ from graphlint.sentinel.core import events
 from graphlint.sentinel.patches import Patches
 from graphlint.sentinel.virtual import streams, transfers
 from graphlint.sentinel.watching.memories import base_of
-from graphlint.sentinel.watching.observer import Observer, number_of_virtual
+from graphlint.sentinel.watching.observer import Observer
 from graphlint.sentinel.watching.reads import Reads
+from graphlint.sentinel.watching.streams import number_of_virtual
 
 
 def follow_waits(patches: Patches, observer: Observer) -> None:
