@@ -35,7 +35,7 @@ RECURSION_LIMIT = 40_000
 GARBAGE_THRESHOLD = 5_000_000
 FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
-# Of so much text all processes together keep the syntax trees, which take thirty times its bytes.
+# So much text all processes together hold as syntax trees, which take thirty times its bytes.
 MOST_PARSED = 8_000_000
 # So much of it is let go before the collector looks for what else tasks have left behind.
 MOST_FORGOTTEN = 60_000_000
