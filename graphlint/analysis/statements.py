@@ -11,6 +11,7 @@ from graphlint.analysis import (
     captures,
     conditions,
     contexts,
+    deferral,
     expressions,
     functions,
     guards,
@@ -239,6 +240,8 @@ def _if(m: Machine, node: ast.If, frame: Frame, rest: Sequence[ast.stmt] = ()) -
     truth = conditions.test(m, value, node.test, frame, "if")
     if truth is None:
         truth = once.settled(m, node, value, frame)
+    elif rest and not truth and deferral.is_in_lost_call(m):
+        truth = None  # a warm-up that was not followed may have filled what is looked up
     if truth is not None:
         m.arms.add((id(node), truth))
         arm = node.body if truth else node.orelse

@@ -180,3 +180,40 @@ def test_a_warm_up_that_was_cut_short_may_have_filled_what_captured_code_finds_e
         for each in findings(_WARMED.format(costly="").replace("warm_up(model, x, n)\n    graph", "graph"))
     }
     assert "CG603" in reported
+
+
+_TABLES = """
+import torch
+
+TABLES = {}
+
+def table(weights):
+    key = (weights.data_ptr(), weights.dtype)
+    found = TABLES.get(key)
+    if found is not None:
+        return found
+    made = weights.cpu() * 2  # {mark}: CG303
+    {kept}
+    return made
+
+def forward(x, weights, n: int):
+    if not torch.cuda.is_current_stream_capturing():
+{costly}
+    return x + table(weights)
+
+def main(n: int):
+    x, weights = torch.zeros(8, device="cuda"), torch.ones(8, device="cuda")
+    forward(x, weights, n)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = forward(x, weights, n)
+    graph.replay()
+    return y.clone()
+"""
+
+
+@pytest.mark.parametrize(("kept", "mark"), [("TABLES[key] = made", "ok"), ("pass", "expect")])
+def test_a_cache_that_a_costly_warm_up_has_filled(kept: str, mark: str) -> None:
+    costly = "\n".join(f"        part_{n} = str(int(n + {n}))" for n in range(900))
+    program = _TABLES.replace("{costly}", costly).replace("{kept}", kept).replace("{mark}", mark)
+    check_marks(program, select=("CG303",))
