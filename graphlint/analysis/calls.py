@@ -98,17 +98,15 @@ def evaluate_arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
         if keyword.arg is not None:
             arguments.kwargs[keyword.arg] = value
         else:
-            if isinstance(value, Mapping):
-                indexing.read_all(m, value, frame.place(keyword.value))
-            _spread_keywords(arguments, value)
+            _spread_keywords(m, arguments, value, frame.place(keyword.value))
     return arguments
 
 
-def _spread_keywords(arguments: Arguments, value: Value) -> None:
+def _spread_keywords(m: Machine, arguments: Arguments, value: Value, place: Place) -> None:
     if not isinstance(value, Mapping):
         arguments.more_kwargs = Unknown("** argument", change_of(value))
         return
-    for key, part in value.entries():
+    for key, part in indexing.read_all(m, value, place).values():
         if isinstance(key, Const) and isinstance(key.value, str):
             arguments.kwargs[key.value] = part
         else:

@@ -14,6 +14,7 @@ from graphlint.analysis.values import (
     COPY,
     MODE,
     MOVED,
+    TAKEN,
     Cell,
     Change,
     Const,
@@ -183,13 +184,25 @@ def new_graph(place: Place) -> Obj:
 
 def names_other_memory(then: Value, now: Value) -> tuple[bool, bool]:
     """Whether `now` holds other tensor memory than `then`: (possibly, certainly)."""
-    before = {part.storage for part in alternatives(then) if isinstance(part, Tensor)}
+    before = memories_of(then)
     if not before:
         return False, False
     now_held = alternatives(now)
     moved = [part for part in now_held if isinstance(part, Tensor) and part.storage not in before]
-    elsewhere = any(isinstance(part, Unknown) and part.typed == MOVED for part in now_held)
-    return bool(moved) or elsewhere, bool(moved) and len(moved) == len(now_held)
+    elsewhere = any(
+        isinstance(part, Unknown) and part.typed in (MOVED, TAKEN) and part.serial not in before
+        for part in now_held
+    )
+    certainly = bool(moved) and len(moved) == len(now_held)
+    return bool(moved) or elsewhere, certainly and any(isinstance(part, Storage) for part in before)
+
+
+def memories_of(value: Value) -> set[object]:
+    """What tells apart the memory that a value may be: storages, and unknown values that are tensors."""
+    held: set[object] = {part.storage for part in alternatives(value) if isinstance(part, Tensor)}
+    return held | {
+        part.serial for part in alternatives(value) if isinstance(part, Unknown) and part.typed == TAKEN
+    }
 
 
 def holds_other_memory(record: Capture, then: Value, now: Value, depth: int = 3) -> tuple[bool, bool]:

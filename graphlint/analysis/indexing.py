@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     arrays,
@@ -197,11 +197,18 @@ def may_be_under(owner: Mapping, identity: object) -> list[Value]:
     ]
 
 
-def read_all(m: Machine, owner: Mapping, place: Place) -> None:
-    """Every item of a mapping is read: spread into keywords, or iterated over."""
-    if m.captures:
-        for key, (name, value) in owner.fields.items():
-            m.note_read(owner.fields, key, value, place, owner, _key_text(name))
+def read_all(m: Machine, owner: Mapping, place: Place) -> dict[Any, tuple[Value, Value]]:
+    """Every item of a mapping is read, spread into keywords or iterated over: its entries as they are got."""
+    found: dict[Any, tuple[Value, Value]] = {}
+    for key, entry in owner.fields.items():
+        if entry is None:
+            continue
+        name, value = entry
+        text = _key_text(name)
+        if m.captures:
+            m.note_read(owner.fields, key, value, place, owner, text)
+        found[key] = (name, m.tainted(owner.fields, key, value, place, owner, text))
+    return found
 
 
 def _key_text(index: Value) -> str:

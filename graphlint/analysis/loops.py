@@ -24,6 +24,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.events import LoopStarted
 from graphlint.analysis.frames import Frame, Loop, Place
+from graphlint.analysis.graphs import Item
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import cells_of, change_of
 from graphlint.analysis.values import (
@@ -59,9 +60,7 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
             indexing.note_items_read(m, value)
             effects.take(m, value)
             walked.note(m, value)
-        if value.serial in m.sequence_cells and m.captures:
-            items = tuple(effects.tainted_element(m, value, item) for item in value.items)
-            return items, effects.tainted_element(m, value, value.rest) if value.rest is not None else None
+            return _read_items(m, value)
         return value.items, value.rest
     if isinstance(value, Mapping):
         return tuple(key for key, _ in value.entries()), None
@@ -88,6 +87,20 @@ def _elements_of_any(m: Machine, among: list[Value]) -> tuple[tuple[Value, ...],
         columns = zip(*(known for known, _ in found), strict=True)
         return tuple(join_all(column) for column in columns), None
     return (), join_all(element for each in found for element in _together(*each))
+
+
+def _read_items(m: Machine, value: Sequence_) -> tuple[tuple[Value, ...], Value | None]:
+    """The elements of a sequence that captured code goes through: each number knows where it comes from."""
+    items, rest = value.items, value.rest
+    if value.kind == "list" and len(items) <= UNROLLED:
+        cells = ((Item(index), item) for index, item in enumerate(items))
+        items = tuple(
+            m.tainted(value.fields, key, item, m.frame.here, value, f"[{key.index}]") for key, item in cells
+        )
+    if value.serial in m.sequence_cells:
+        items = tuple(effects.tainted_element(m, value, item) for item in items)
+        rest = effects.tainted_element(m, value, rest) if rest is not None else None
+    return items, rest
 
 
 def all_elements(m: Machine, value: Value) -> list[Value]:

@@ -34,6 +34,8 @@ from graphlint.analysis.parallel import ThreadRun, note_cuda_call, note_work
 from graphlint.analysis.parts import cells_of, tensors_in, with_cell
 from graphlint.analysis.timeline import Timeline
 from graphlint.analysis.values import (
+    MOVED,
+    TAKEN,
     Cell,
     Const,
     Env,
@@ -47,6 +49,7 @@ from graphlint.analysis.values import (
     Storage,
     Tensor,
     Union,
+    Unknown,
     Value,
     alternatives,
     is_none,
@@ -513,12 +516,20 @@ def _is_host(value: Value) -> bool:
 
 
 def _may_hold(value: Value) -> bool:
-    """Whether a value is an object or a dict, whose tensors captured code may read through it."""
+    """Whether a value is an object or a dict, whose tensors captured code may read through it.
+
+    What was moved to a device is one as well: it may be a tensor.
+    """
     return any(
         isinstance(part, Mapping)
+        or any(map(_was_moved, part.elements() if isinstance(part, Sequence_) else (part,)))
         or (isinstance(part, Obj) and (not isinstance(part.cls, str) or part.cls.startswith(HOLDERS)))
         for part in alternatives(value)
     )
+
+
+def _was_moved(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.typed in (MOVED, TAKEN)
 
 
 def _holds_output(values: Iterable[Value]) -> bool:

@@ -31,6 +31,7 @@ from graphlint.analysis.graphs import (
     Read,
     Write,
     holds_other_memory,
+    memories_of,
     names_other_memory,
     share_memory,
     value_in,
@@ -191,5 +192,5 @@ def _is_refilled(m: Machine, record: Capture, value: Value) -> bool:
 
 def _memories(value: Value) -> set[object]:
     """What tells the memory apart that a value leads to: storages, and objects that hold some."""
-    held: set[object] = {t.storage for t in tensors_in(value)}
+    held: set[object] = {t.storage for t in tensors_in(value)} | memories_of(value)
     return held | {part for part in alternatives(value) if isinstance(part, Obj)}

@@ -27,6 +27,7 @@ from graphlint.analysis.symbols import symbols_in
 from graphlint.analysis.values import (
     CONTENT,
     MOVED,
+    TAKEN,
     Change,
     Const,
     External,
@@ -136,8 +137,9 @@ def moved_tensor(m: Machine, value: Value) -> Tensor | None:
 
 def as_operand(m: Machine, value: Value) -> Value:
     """What an operation takes: something unknown that was moved to the device is a tensor there."""
-    if not isinstance(value, Unknown) or value.typed != MOVED:
+    if not isinstance(value, Unknown) or value.typed not in (MOVED, TAKEN):
         return value
+    value.typed = TAKEN
     made = moved_tensor(m, value)
     if made is None:
         with m.before_everything():

@@ -57,6 +57,8 @@ COMPUTED = "computed"
 
 # What `typed` of an unknown value says when it was moved to a device: it is as new as a copy.
 MOVED = "moved"
+# ... and once an operation has taken it, so that it is a tensor.
+TAKEN = "moved, and taken by an operation"
 # ... and when it is the attribute `graph` of an unknown value: given a graph, it captures into it.
 GRAPH_CONTEXT = "graph context"
 

@@ -137,15 +137,14 @@ def _dict_get(call: Call) -> Value:
 def _dict_parts(call: Call) -> Value:
     if not isinstance(call.owner, Mapping):
         return Unknown("dict")
-    if not call.name.endswith("keys"):
-        indexing.read_all(call.m, call.owner, call.place)
-    entries = [(k, call.m.refresh(v, call.place)) for k, v in call.owner.entries()]
-    known = [e for key, e in zip(call.owner.fields, entries, strict=False) if key != Mapping.REST]
-    rest = call.owner.fields.get(Mapping.REST)
     part = call.name.rpartition(".")[2]
-    return Sequence_(
-        [_entry_part(part, *e) for e in known], "list", _entry_part(part, *rest) if rest is not None else None
-    )
+    entries = call.owner.fields
+    if part != "keys":
+        entries = indexing.read_all(call.m, call.owner, call.place)
+    rest = entries.get(Mapping.REST)
+    known = [(k, call.m.refresh(v, call.place)) for key, (k, v) in entries.items() if key != Mapping.REST]
+    more = _entry_part(part, *rest) if rest is not None else None
+    return Sequence_([_entry_part(part, *entry) for entry in known], "list", more)
 
 
 def _entry_part(part: str, key: Value, value: Value) -> Value:
