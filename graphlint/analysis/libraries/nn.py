@@ -21,6 +21,7 @@ from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import autograd, compiled, copies, hooks, modes, module_containers
 from graphlint.analysis.libraries.registry import MODELS, Call, Model, model
 from graphlint.analysis.parts import tensors_in
+from graphlint.analysis.symbols import unique
 from graphlint.analysis.values import (
     MODE,
     NONE,
@@ -357,9 +358,25 @@ def _parameters(call: Call) -> Value:
         serial = call.owner.serial if isinstance(call.owner, Obj) else id(call.owner)
         items = [_stand_in(call.m, serial, call.place)]
     if named:
-        items = [Sequence_([Host("str"), item], "tuple") for item in items]
+        items = [Sequence_([_name_of(item), item], "tuple") for item in items]
     more = items[0] if len(items) == 1 else None  # the one stands for all of a module that is not seen
     return Sequence_(items, "list", more)
+
+
+def _name_of(value: Value) -> Host:
+    """The name that a module has a parameter under: it is not worked out, but known again."""
+    return Host("str", Change.CONFIG, _symbol_of_name(value) if isinstance(value, Tensor) else None)
+
+
+def _symbol_of_name(tensor: Tensor) -> object:
+    return ("name of parameter", tensor.storage.serial)
+
+
+def named_by(owner: Value, name: Value | None) -> str:
+    """The field of a module that a name is of which `named_parameters` has given; empty for another one."""
+    held = owner.fields.items() if isinstance(owner, Obj) and isinstance(name, Host) else ()
+    own = ((key, _symbol_of_name(value)) for key, value in held if isinstance(value, Tensor))
+    return next((str(key) for key, symbol in own if unique(symbol) == getattr(name, "symbol", None)), "")
 
 
 def _children_of(call: Call) -> Value:

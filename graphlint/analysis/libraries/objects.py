@@ -14,6 +14,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.identities import identity_of
+from graphlint.analysis.libraries import nn
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
@@ -94,6 +95,8 @@ def _hasattr(call: Call) -> Value:
 @model("builtins.setattr")
 def _setattr(call: Call) -> Value:
     owner, name, value = call.get(0, "obj"), call.text(1, "name"), call.get(2, "value")
+    if owner is not None and not name:
+        name = nn.named_by(owner, call.get(1, "name"))
     if owner is not None and name and value is not None:
         storing.put(call.m, owner, name, value, call.node, call.frame)
     return NONE
