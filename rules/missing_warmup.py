@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
@@ -70,6 +70,8 @@ class MissingWarmup(Rule):
             self.met |= need.keys if need.known else {*need.keys, "any library"}
         elif on_device and _warms_nothing(capture) and not self._is_met(need):
             certainty = event.certainty or Certainty()
+            if capture.facts.get("part"):  # what makes its instances may warm up, and is judged itself
+                certainty = replace(certainty, confidence=Confidence.POSSIBLE)
             self.cold.append(Cold(need, capture.place, event.chain, certainty.confidence, certainty.level))
         return
         yield

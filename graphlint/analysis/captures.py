@@ -69,6 +69,7 @@ def start(
     capture.keys = graph_keys.deciding(m)
     renewals.note_tests(m, capture)
     capture.facts["script"] = m.script
+    capture.facts["part"] = m.is_part
     capture.lazy = any(frame.conditions for frame in m.frames)
     capture.facts["anomaly"] = autograd.detects_anomalies(m)
     capture.facts["repetitions"] = m.repetitions()

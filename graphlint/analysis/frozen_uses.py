@@ -29,6 +29,7 @@ from graphlint.analysis.graphs import (
     names_other_memory,
     value_in,
 )
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.values import (
     CONTENT,
@@ -57,7 +58,7 @@ def tell(m: Machine, record: Capture, place: Place) -> None:
     reported: set[tuple[str, int, int]] = set()
     for use in record.host_uses:
         spot = _spot(use)
-        if spot in reported:
+        if spot in reported or _is_own_key(record, use):
             continue
         written = _written_cell(m, record, use)
         if _is_flag(record, use):
@@ -70,8 +71,14 @@ def tell(m: Machine, record: Capture, place: Place) -> None:
         if written is not None or _is_left_behind(m, record, use):
             reported.add(spot)
             _tell_frozen(m, record, use, written)
-    for use, written in walked.added_to(m, record):
+    for use, written in (*walked.added_to(m, record), *walked.replaced(m, record)):
         _tell_frozen(m, record, use, written)
+
+
+def _is_own_key(record: Capture, use: HostUse) -> bool:
+    """Whether a number is the one that a table keeps the graph by: whoever replays it has asked for that."""
+    keys: set[object] | None = record.graph.fields.get("keys") if record.graph is not None else None
+    return keys is not None and identity_of(use.value) in keys
 
 
 def _tell_frozen(m: Machine, record: Capture, use: HostUse, written: Write | None) -> None:

@@ -42,10 +42,11 @@ def _identities(value: Value) -> set[object]:
     if isinstance(value, Sequence_):
         for element in value.elements():
             found |= _identities(element)
-    stack: list[object] = [identity_of(value)]
+    stack: list[object] = []
     if (sizes := _sizes(value)) is not None:
         found.add(sizes)
     for part in alternatives(value):
+        stack.append(identity_of(part))  # whichever of them it is
         if isinstance(part, Obj) and not isinstance(part.cls, str):
             stack.extend(identity_of(held) for held in part.fields.values() if isinstance(held, Host))
     while stack:

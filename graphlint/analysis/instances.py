@@ -14,11 +14,13 @@ from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     Change,
     External,
+    Mapping,
     Obj,
     Sequence_,
     Unknown,
     Value,
 )
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -33,6 +35,8 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
     found = info.find("__init__")
     if found is None:
         record_fields(m, made, info, arguments, place)
+        if any(dotted in operations.listed("mapping_classes") for dotted in info.externals()):
+            m.heap.write(made.fields, "elements", Mapping(place))
         kind = module_containers.kind_of(made)
         if kind is not None:
             module_containers.fill(Call(m, kind, None, arguments, place, m.frame), made, kind)

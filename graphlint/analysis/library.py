@@ -57,6 +57,7 @@ from graphlint.analysis.values import (
     Const,
     External,
     Host,
+    Mapping,
     Obj,
     Sequence_,
     Tensor,
@@ -274,6 +275,9 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
         return External(f"threading.Thread.{name}", owner)
     if dotted in ("torch.autograd.Function", "torch.autograd.function.Function"):
         return External(f"torch.autograd.Function.{name}", owner)
+    held = owner.fields.get("elements")
+    if dotted in operations.listed("mapping_classes") and isinstance(held, Mapping):
+        return External(f"builtins.dict.{name}", held)
     if dotted.startswith("builtins."):
         return External(f"{dotted}.{name}", owner)
     return None

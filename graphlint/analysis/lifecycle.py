@@ -32,7 +32,7 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import tensors_in, tensors_of_record
 from graphlint.analysis.roles import captures_of_constructor, closes, is_recapture, methods_of, roles_of
-from graphlint.analysis.roots import Root, is_run_by_script, text_of
+from graphlint.analysis.roots import Root, is_constructed, is_run_by_script, text_of
 from graphlint.analysis.values import (
     Change,
     Class,
@@ -59,6 +59,7 @@ def run(m: Machine, root: Root) -> None:
     m.goal, m.goals = root.node, root.goals
     try:
         m.script = isinstance(root.node, ast.Module) or is_run_by_script(root)
+        m.is_part = is_constructed(root)
         if isinstance(root.node, ast.Module):
             statements.execute(m, root.node.body, frame)
         elif isinstance(root.node, ast.ClassDef):

@@ -63,6 +63,7 @@ def elements_of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | No
             return _read_items(m, value)
         return value.items, value.rest
     if isinstance(value, Mapping):
+        walked.note_table(m, value)
         return tuple(key for key, _ in value.entries()), None
     if isinstance(value, Tensor):
         row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
@@ -124,6 +125,9 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
         return (), Unknown(
             "element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG
         )
+    table = value.fields.get("elements")
+    if isinstance(table, Mapping) and value.cls.find("__iter__") is None:
+        return elements_of(m, table)
     fields = indexing.tuple_of(m, value)
     return (fields.items, None) if fields is not None else generators.iterate_object(m, value)
 

@@ -23,6 +23,7 @@ from graphlint.analysis import (
     renamed,
     streams,
     swaps,
+    walked,
 )
 from graphlint.analysis.budgets import Budget, Exhausted
 from graphlint.analysis.events import Displaced, Event
@@ -147,6 +148,7 @@ class Machine:
         self.handling = 0  # how many handlers of failed captures are being run
         self.counted = 0  # how many counts of rounds have become unknown
         self.script = False
+        self.is_part = False  # whether the root is a class that another definition makes instances of
         self.open_defaults = False  # whether flags of the root's parameters may differ from their defaults
         self.clock = 0
         self.steps = 0
@@ -346,6 +348,8 @@ class Machine:
     ) -> Value:
         """A host value that captured code reads from a cell remembers the cell."""
         capture = self.capture
+        if capture is not None and isinstance(value, Mapping) and isinstance(owner, Obj):
+            walked.note_named(self, fields, key, value, place, owner)
         if capture is None or capture.compiled or not _is_host(value):
             return value
         cell = (id(fields), key)

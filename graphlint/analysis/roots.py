@@ -191,6 +191,18 @@ def roots_of(module: ModuleFile) -> list[Root]:
     return [replace(root, goals=frozenset(involved)) for root in found]
 
 
+def is_constructed(root: Root) -> bool:
+    """Whether another definition of the module makes instances of a class, and does things before them."""
+    if not isinstance(root.node, ast.ClassDef):
+        return False
+    others = (node for name, node in _top(root.module) if name != root.qualname)
+    return any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == root.qualname
+        for node in others
+        for part in walk(node)
+    )
+
+
 def _by_text(top: Sequence[tuple[str, ast.AST]]) -> set[str]:
     """The definitions that capture or replay by their text, and those that use one of them."""
     return _spread(top, {name for name, node in top if text_of(node).holds and not is_declared(node)})

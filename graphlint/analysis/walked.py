@@ -1,4 +1,4 @@
-"""Lists that captured code goes through: the graph has the elements that they had at the capture."""
+"""Lists and tables that captured code goes through: the graph has what was in them at the capture."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import conditions, effects, renewals
-from graphlint.analysis.graphs import Capture, HostUse, Write
-from graphlint.analysis.values import NO_CELLS, Const, Sequence_
+from graphlint.analysis.frames import Place
+from graphlint.analysis.graphs import Capture, HostUse, Read, Write, value_in
+from graphlint.analysis.values import (
+    NO_CELLS,
+    Const,
+    Fields,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Value,
+    alternatives,
+)
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -22,6 +33,38 @@ def note(m: Machine, owner: Sequence_) -> None:
         count, sure = Const(len(owner.items)), conditions.certainty(m)
         use = HostUse(count, NO_CELLS, "elements", place, m.chain(place), sure)
         capture.walked.setdefault((id(owner.fields), effects.ITEMS), (owner, use))
+
+
+def note_named(m: Machine, fields: Fields, key: object, table: Mapping, place: Place, owner: Obj) -> None:
+    """Captured code reads a field with a table of host values; another may take its place."""
+    capture = m.capture
+    if capture is not None and all(_is_of_host(part) for entry in table.entries() for part in entry):
+        read = Read(fields, key, table, place, m.chain(place), owner, str(key))
+        capture.facts.setdefault("tables", {}).setdefault(table.serial, read)
+
+
+def note_table(m: Machine, table: Mapping) -> None:
+    """Captured code goes through a table."""
+    capture, place = m.capture, m.frame.here
+    named = capture.facts.get("tables", {}).get(table.serial) if capture is not None else None
+    if capture is not None and named is not None:
+        count, cells = Const(len(table.fields)), frozenset({(id(named.fields), named.key)})
+        use = HostUse(count, cells, "elements", place, m.chain(place), conditions.certainty(m))
+        capture.facts.setdefault("walked", {}).setdefault(table.serial, (named, use))
+
+
+def _is_of_host(part: Value) -> bool:
+    return isinstance(part, (Const, Host))
+
+
+def replaced(m: Machine, record: Capture) -> Iterator[tuple[HostUse, Write]]:
+    """The tables that later steps have replaced by others since, and where."""
+    for read, use in record.facts.get("walked", {}).values():
+        writes = renewals.writes_since(m, record, (id(read.fields), read.key))
+        later = [write for write in writes if write.step > record.step]
+        now = value_in(read.fields, read.key)
+        if later and now is not None and not any(part is read.value for part in alternatives(now)):
+            yield use, later[-1]
 
 
 def added_to(m: Machine, record: Capture) -> Iterator[tuple[HostUse, Write]]:

@@ -295,3 +295,190 @@ class Packed:
 )
 def test_a_copy_of_the_first_arguments_is_written_again(copy: str, refill: str, mark: str) -> None:
     check_marks(BOUNDS.format(copy=copy, refill=refill, mark=mark), select=("CG101",))
+
+
+BIASES = """
+import torch
+
+class Biases:
+    def __init__(self):
+        self.by_token = {{}}
+
+class Head:
+    def __init__(self, biases: Biases):
+        self.biases = biases
+        self.x = torch.zeros(4, 100, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def run(self):
+        y = self.x * 2
+        for {turn}:  # {mark}: CG402
+            y[:, token] += 1.0
+        return y
+
+    def capture(self):
+        self.run()
+        with torch.cuda.graph(self.graph):
+            self.y = self.run()
+
+    def __call__(self, bias: dict[int, float]):
+        {take}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    "turn", ["token, value in self.biases.by_token.items()", "token in self.biases.by_token"]
+)
+@pytest.mark.parametrize(
+    ("take", "mark"), [("self.biases.by_token = dict(bias)", "expect"), ("len(self.biases.by_token)", "ok")]
+)
+def test_a_table_that_captured_code_goes_through_is_replaced(turn: str, take: str, mark: str) -> None:
+    check_marks(BIASES.format(turn=turn, take=take, mark=mark), select=("CG402",))
+
+
+OF_KEY = """
+import torch
+
+class Count:
+    now = 0
+
+class Padded:
+    def __init__(self, sizes: list[int]):
+        self.sizes = sorted(sizes)
+        self.x = torch.zeros(self.sizes[-1], 4, device="cuda")
+        self.graphs, self.outs = {{}}, {{}}
+
+    def record(self, size: int, count: int):
+        Count.now = count
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.outs[size] = self.x[:size] - self.x[: Count.now].mean(0)  # {mark}: CG402
+        self.graphs[size] = graph
+
+    def __call__(self, x: torch.Tensor):
+        n = x.shape[0]
+        size = next(s for s in self.sizes if s >= n)
+        if size not in self.graphs:
+            self.record(size, {count})
+        Count.now = 0
+        self.x[:n].copy_(x)
+        self.graphs[size].replay()
+        return self.outs[size][:n].clone()
+"""
+
+
+@pytest.mark.parametrize(("count", "mark"), [("n", "expect"), ("size", "ok")])
+def test_the_number_that_a_graph_is_kept_by_is_asked_for(count: str, mark: str) -> None:
+    check_marks(OF_KEY.format(count=count, mark=mark), select=("CG402",))
+
+
+HISTORIES = """
+{imported}
+import torch
+
+class Histories({base}):
+    {body}
+
+class Stream:
+    def __init__(self):
+        self.x = torch.zeros(4, device="cuda")
+        self.state = Histories()
+        self.state["h"] = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def run(self):
+        y = self.x + self.state["h"]
+        {keep}  # {mark}: CG101
+        return y * 2
+
+    def capture(self):
+        self.run()
+        with torch.cuda.graph(self.graph):
+            self.y = self.run()
+
+    def __call__(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "base"), [("", "dict"), ("from collections import OrderedDict", "OrderedDict")]
+)
+@pytest.mark.parametrize(
+    ("keep", "mark"), [('self.state["h"] = y * 0.5', "expect"), ('self.state["h"].copy_(y)', "ok")]
+)
+def test_a_class_of_tables_holds_what_is_put_into_it(imported: str, base: str, keep: str, mark: str) -> None:
+    check_marks(
+        HISTORIES.format(imported=imported, base=base, body="pass", keep=keep, mark=mark), select=("CG101",)
+    )
+
+
+PIECES = """
+import torch
+
+class Pieces:
+    def __init__(self, layers: list[torch.nn.Module]):
+        self.layers, self.side = layers, torch.cuda.Stream()
+        self.graph = torch.cuda.CUDAGraph()
+
+    def record(self, x):
+        for layer in self.layers:
+            self.graph.capture_begin()  # {mark}: CG509
+            x = layer(x)
+            self.graph.capture_end()
+        return x
+
+class Runner:
+    def __init__(self, layers: list[torch.nn.Module]):
+        self.pieces = Pieces(layers)
+        self.x = torch.zeros(4, 4, device="cuda")
+
+    def capture(self):
+        with torch.cuda.stream(self.pieces.side):
+            for layer in self.pieces.layers:
+                layer(self.x)
+        {context}
+            self.y = self.pieces.record(self.x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("context", "mark"), [("if True:", "expect"), ("with torch.cuda.stream(self.pieces.side):", "ok")]
+)
+def test_a_part_is_warmed_up_on_a_stream_by_what_makes_it(context: str, mark: str) -> None:
+    check_marks(PIECES.format(context=context, mark=mark), select=("CG509", "CG701"))
+
+
+HALVES = """
+import torch
+
+class Halves:
+    def __init__(self, net: torch.nn.Module):
+        self.streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+        self.inputs = [torch.zeros(4, 4, device="cuda") for _ in self.streams]
+        self.graphs, self.outs = [], []
+        pool = torch.cuda.graph_pool_handle()
+        for x in self.inputs:
+            net(x)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool={pool}):
+                self.outs.append(net(x))
+            self.graphs.append(graph)
+
+    def __call__(self, x: torch.Tensor):
+        main = torch.cuda.current_stream()
+        for i, half in enumerate(x.chunk(2)):
+            self.streams[i].wait_stream(main)
+            with torch.cuda.stream(self.streams[i]):
+                self.inputs[i].copy_(half)
+                self.graphs[i].replay()  # {mark}: CG608
+"""
+
+
+@pytest.mark.parametrize(("pool", "mark"), [("pool", "expect"), ("None", "ok")])
+def test_halves_of_a_tensor_are_two(pool: str, mark: str) -> None:
+    check_marks(HALVES.format(pool=pool, mark=mark), select=("CG608",))

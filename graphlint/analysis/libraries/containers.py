@@ -11,6 +11,7 @@ from graphlint.analysis import (
     loops,
     orders,
     orphans,
+    walked,
 )
 from graphlint.analysis.heap import MISSING
 from graphlint.analysis.identities import identity_of
@@ -137,6 +138,7 @@ def _dict_get(call: Call) -> Value:
 def _dict_parts(call: Call) -> Value:
     if not isinstance(call.owner, Mapping):
         return Unknown("dict")
+    walked.note_table(call.m, call.owner)
     part = call.name.rpartition(".")[2]
     entries = call.owner.fields
     if part != "keys":

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     pass
 from graphlint.analysis.libraries import tensor_kinds
 
+MOST_PARTS = 8  # of a tensor are told apart
+
 HOST_RESULTS = {
     "host-bool": "bool",
     "host-int": "int",
@@ -96,7 +98,15 @@ def _aliased(
         kind=tensor_kinds.kind(call, operation, first), ndim=tensor_kinds.view_rank(first, last)
     )
     alias.strided = alias.strided or last in operations.listed("striding")
-    return Sequence_((), "tuple", alias) if kind == "views" else alias
+    return _parts(alias, operands, last) if kind == "views" else alias
+
+
+def _parts(alias: Tensor, operands: list[Value], name: str) -> Sequence_:
+    """The parts that a tensor is cut into: `x.chunk(2)` are two."""
+    count = operands[1] if len(operands) > 1 and name in operations.listed("counted_parts") else None
+    if isinstance(count, Const) and isinstance(count.value, int) and 0 < count.value <= MOST_PARTS:
+        return Sequence_([alias.alias(kind=alias.kind, ndim=alias.ndim) for _ in range(count.value)], "tuple")
+    return Sequence_((), "tuple", alias)
 
 
 def _converted(
