@@ -5,7 +5,7 @@ Fixed form: the hook is called in every case, with overlap after the shared expe
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 import torch.nn as nn
