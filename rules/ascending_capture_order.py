@@ -9,6 +9,7 @@ from graphlint.analysis.events import Called, CaptureEnded
 from graphlint.analysis.frames import Loop, Place
 from graphlint.analysis.graphs import Capture, share_memory
 from graphlint.analysis.values import Value
+from graphlint.facts.walking import walk
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -53,7 +54,19 @@ class AscendingCaptureOrder(Rule):
                 message += " (`bisect` on the same sizes needs them in ascending order)"
             confidence = Confidence.LIKELY if searched else Confidence.DEFINITE
             chain = (loop.place.hop, capture.place.hop)
-            yield Report(_iterable(loop.place), message, confidence, chain=chain, help=HELP)
+            yield Report(_iterable(_capturing(loop, capture)), message, confidence, chain=chain, help=HELP)
+
+
+def _capturing(loop: Loop, capture: Capture) -> Place:
+    """Where captures are made in turn: for a loop of a generator, the loop that takes what it yields."""
+    functions = {f.qualname: f.function.node for f in capture.facts["frames"] if f.function is not None}
+    looping, capturing = (functions.get(place.function) for place in (loop.place, capture.place))
+    if looping is None or capturing is None or not any(isinstance(part, ast.Yield) for part in walk(looping)):
+        return loop.place
+    turns = (each for each in walk(capturing) if isinstance(each, ast.For))
+    around = (each for each in turns if any(part is capture.place.node for part in ast.walk(each)))
+    taking = next(around, None)
+    return loop.place if taking is None else Place(capture.place.module, taking, capture.place.function)
 
 
 def _iterable(place: Place) -> Place:

@@ -39,6 +39,7 @@ from graphlint.analysis.values import (
     Mapping,
     Module,
     Obj,
+    Partial,
     Sequence_,
     Tensor,
     Union,
@@ -280,10 +281,18 @@ def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -
     if member is not None:
         if is_none(member):
             lazies.note_absent(m, owner.fields, name)
-        return member
+        return _may_be_hidden(m, owner, name, member, place)
     if synthesis.find_field(m, owner, name):
         return read_field(m, owner, name, place)
     return _inherited(m, owner, name, place)
+
+
+def _may_be_hidden(m: Machine, owner: Obj, name: str, member: Value, place: Place) -> Value:
+    """What captured code reads from the class; the instance may be given a field of that name later."""
+    if not m.captures or isinstance(member, (Function, Partial, External)):
+        return member
+    m.note_read(owner.fields, name, member, place, owner, name)
+    return m.tainted(owner.fields, name, member, place, owner, name)
 
 
 def read_field(m: Machine, owner: Obj, name: str, place: Place) -> Value:

@@ -482,3 +482,70 @@ class Halves:
 @pytest.mark.parametrize(("pool", "mark"), [("pool", "expect"), ("None", "ok")])
 def test_halves_of_a_tensor_are_two(pool: str, mark: str) -> None:
     check_marks(HALVES.format(pool=pool, mark=mark), select=("CG608",))
+
+
+HIDDEN = """
+import torch
+
+class Settings:
+    scale = 1.0
+    {init}
+
+class Scaled:
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self.x = torch.zeros(4, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def capture(self):
+        self.x * self.settings.scale
+        with torch.cuda.graph(self.graph):
+            self.y = self.x * self.settings.scale  # {mark}: CG402
+
+    def __call__(self, scale: float):
+        {take}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("take", "mark"),
+    [
+        ("self.settings.scale = scale", "expect"),
+        ("Settings.scale = scale", "expect"),
+        ("self.settings.other = scale", "ok"),
+    ],
+)
+def test_a_field_of_the_instance_hides_that_of_its_class(take: str, mark: str) -> None:
+    check_marks(HIDDEN.format(init="pass", take=take, mark=mark), select=("CG402",))
+
+
+GENERATED = """
+import torch
+
+def sizes(most):
+    size = 1
+    while size <= most:
+        yield size
+        size *= 2
+
+def capture(net: torch.nn.Module, most: int):
+    x = torch.zeros(most, 4, device="cuda")
+    pool = torch.cuda.graph_pool_handle()
+    table = {{}}
+    for size in {turns}:  # {mark}: CG601
+        net(x[:size])
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool):
+            y = net(x[:size])
+        table[size] = graph, y
+    return x, table
+"""
+
+
+@pytest.mark.parametrize(
+    ("turns", "mark"), [("sizes(most)", "expect"), ("reversed(list(sizes(most)))", "ok")]
+)
+def test_sizes_of_a_generator_are_reported_where_they_are_captured(turns: str, mark: str) -> None:
+    check_marks(GENERATED.format(turns=turns, mark=mark), select=("CG601",))
