@@ -5,12 +5,14 @@ Fixed form: the scratch memory is kept by device, and the warm-up has made it.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 import torch.nn as nn
 
 
 class Scratch:
-    _by_stream: dict[int, torch.Tensor] = {}
+    _by_stream: ClassVar[dict[int, torch.Tensor]] = {}
 
     @classmethod
     def get(cls) -> torch.Tensor:
