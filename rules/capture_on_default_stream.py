@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from graphlint.analysis.events import CaptureStarted
 from graphlint.analysis.frames import Frame
+from graphlint.analysis.graphs import Capture
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 from graphlint.finding import Confidence, Level
@@ -37,27 +38,31 @@ class CaptureOnDefaultStream(Rule):
         message = "a capture cannot begin on the default stream"
         if capture.facts["script"]:
             yield Report(event.place, message, chain=way_to(capture), help=HELP)
-        elif any(_has_left_a_stream(frame) for frame in capture.facts["frames"]):
+        elif _has_left_its_streams(capture):
             message += ", and the side stream of the warm-up has been left"
             yield Report(event.place, message, Confidence.LIKELY, chain=way_to(capture), help=HELP)
 
 
-def _has_left_a_stream(frame: Frame) -> bool:
-    """Whether a call has run work on a side stream before, so that it is itself on the default one."""
-    if frame.function is None or frame.statement is None:
-        return False
-    now = getattr(frame.statement, "lineno", 0)
-    return any(ended is not None and ended < now for ended in _ends_of_streams(frame.function.node))
+def _has_left_its_streams(capture: Capture) -> bool:
+    """Whether the calls in progress have left side streams, and nothing else in the file enters one."""
+    left = [end for frame in capture.facts["frames"] for end in _left(frame)]
+    return bool(left) and len(left) == len(_ends_of_streams(capture.place.module.tree))
+
+
+def _left(frame: Frame) -> list[int]:
+    """Where a call has left side streams before what it runs now."""
+    ends = _ends_of_streams(frame.function.node) if frame.function is not None else ()
+    return [end for end in ends if end < getattr(frame.statement, "lineno", 0)]
 
 
 @per_node
-def _ends_of_streams(node: ast.AST) -> tuple[int | None, ...]:
-    """The last lines of what a function runs in `with torch.cuda.stream(...)`."""
+def _ends_of_streams(node: ast.AST) -> tuple[int, ...]:
+    """The last lines of what is run in `with torch.cuda.stream(...)`."""
     contexts = [
-        (each, item.context_expr) for each in walk(node) if isinstance(each, ast.With) for item in each.items
+        (each, i.context_expr) for each in walk(node) if isinstance(each, ast.With) for i in each.items
     ]
     return tuple(
-        each.end_lineno
+        each.end_lineno or each.lineno
         for each, entered in contexts
         if isinstance(entered, ast.Call) and ast.unparse(entered.func) == "torch.cuda.stream"
     )
