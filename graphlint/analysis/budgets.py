@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import roots
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import CutShort, Frame
-from graphlint.analysis.values import Obj
+from graphlint.analysis.values import Mapping, Obj, Sequence_, Union, Value
 from graphlint.facts.pernode import summary
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ LEAST = 400
 # How many looks another call may take, and the part of them that must be its own.
 PLAIN = 2
 MOST_OF_IT = 0.6
+# How many values an object is looked into for one that captures.
+MOST_HELD = 300
 
 CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
 
@@ -170,11 +172,51 @@ def _may_cut(m: Machine, frame: Frame) -> bool:
         return False
     trees: list[ast.AST] = [function.node]
     goals = m.goals - {_name(frame)}
+    if _holds_what_captures(m, _parameters(frame)):
+        return False
     owner = function.self_value
     if isinstance(owner, Obj) and not isinstance(owner.cls, str):
         trees += _reached(owner.cls, function.node)
         goals -= {info.name for info in owner.cls.mro()}
+        named = frozenset().union(*(roots.text_of(tree).names for tree in trees))
+        if _holds_what_captures(m, [value for name, value in owner.fields.items() if name in named]):
+            return False
     return not any(_leads_on(tree, goals) for tree in trees)
+
+
+def _parameters(frame: Frame) -> list[object]:
+    """What a function that is no method was given."""
+    assert frame.function is not None
+    return list(frame.env.fields.values()) if frame.function.self_value is None else []
+
+
+def _holds_what_captures(m: Machine, values: Iterable[object]) -> bool:
+    """Whether one of the values is, or holds, an object that captures or leads to captures."""
+    pending = [value for value in values if isinstance(value, Value)]
+    met: set[int] = set()
+    while pending and len(met) < MOST_HELD:
+        part = pending.pop(0)
+        if id(part) in met:
+            continue
+        met.add(id(part))
+        if isinstance(part, Obj) and isinstance(part.cls, ClassInfo) and _is_goal(m, part.cls):
+            return True
+        pending += _held(part)
+    return False
+
+
+def _held(value: Value) -> list[Value]:
+    if isinstance(value, Obj):
+        return [part for part in value.fields.values() if isinstance(part, Value)]
+    if isinstance(value, Mapping):
+        return [part for _, part in value.entries()]
+    if isinstance(value, Sequence_):
+        return list(value.elements())
+    return list(value.values) if isinstance(value, Union) else []
+
+
+def _is_goal(m: Machine, cls: ClassInfo) -> bool:
+    return any(info.name in m.goals or roots.text_of(info.node).captures for info in cls.mro())
 
 
 def _may_leave(m: Machine, frame: Frame) -> bool:

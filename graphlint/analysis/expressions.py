@@ -25,6 +25,7 @@ from graphlint.analysis import (
     orders,
     statements,
     tensor_ops,
+    texts,
 )
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
@@ -413,32 +414,6 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
     return made
 
 
-def _joined_text(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
-    parts: list[Value] = []
-    texts: list[str | None] = []
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            value = evaluate(m, part.value, frame)
-            tensor_ops.formatted(m, part.value, value, frame, "f-string")
-            parts.append(value)
-            texts.append(_plain_text(part, value))
-        else:
-            texts.append(str(part.value) if isinstance(part, ast.Constant) else None)
-    known = [text for text in texts if text is not None]
-    if len(known) == len(texts) and sum(map(len, known)) <= LONGEST_TEXT:
-        return Const("".join(known), frozenset().union(*map(cells_of, parts)))
-    return derived("text", *parts, kind="str")
-
-
-def _plain_text(part: ast.FormattedValue, value: Value) -> str | None:
-    """How a known text or integer looks in an f-string that says nothing about its format."""
-    if part.format_spec is not None or part.conversion != -1 or not isinstance(value, Const):
-        return None
-    if isinstance(value.value, str):
-        return value.value
-    return str(value.value) if type(value.value) is int and _is_number(value.value) else None
-
-
 def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:
     owner = evaluate(m, node.value, frame)
     index = evaluate(m, node.slice, frame)
@@ -511,7 +486,7 @@ _HANDLERS: dict[type[ast.expr], Callable[[Machine, Any, Frame], Value]] = {
     ast.Tuple: _sequence,
     ast.Set: _sequence,
     ast.Dict: _dict,
-    ast.JoinedStr: _joined_text,
+    ast.JoinedStr: texts.joined,
     ast.Subscript: _subscript,
     ast.Slice: _slice,
     ast.Lambda: _lambda,

@@ -47,9 +47,14 @@ from graphlint.analysis.values import (
     join_all,
     now,
 )
+from graphlint.facts.pernode import summary
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
+
+# How many statements a function has at most that only reads.
+LONGEST_GETTER = 4
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -231,7 +236,7 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     too_deep = is_too_deep(m, function)
     if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
         m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
-    if too_deep or m.visits.get(key, 0) >= m.VISITS:
+    if too_deep or (m.visits.get(key, 0) >= m.VISITS and not _is_getter(function.node)):
         if not m.captures:
             m.skipped.add(id(function.node))
         known = m.memo.get((where, code, owner, shape)) or m.memo.get((where, code, owner))
@@ -240,6 +245,15 @@ def _run_memoised(m: Machine, function: Function, env: Env, place: Place) -> Val
     value = run(m, function, env, place)
     m.memo[(where, code, owner)] = m.memo[(where, code, owner, shape)] = value
     return value
+
+
+@summary
+def _is_getter(node: ast.AST) -> bool:
+    """Whether a function only reads: it costs nothing, and what it reads may have changed since then."""
+    if isinstance(node, ast.Lambda) or len(node.body) > LONGEST_GETTER:  # type: ignore[attr-defined]
+        return False
+    working = (ast.Call, ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Yield, ast.YieldFrom)
+    return not any(isinstance(part, working) for part in walk(node))
 
 
 def _owner(function: Function, env: Env) -> int:

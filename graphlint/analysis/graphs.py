@@ -35,6 +35,9 @@ from graphlint.analysis.values import (
 from graphlint.finding import Hop
 from graphlint.rules import operations
 
+DROPPED = "dropped"
+"""The field of a graph that says that a container has let go of it."""
+
 
 @dataclass(slots=True)
 class Read:
@@ -157,6 +160,7 @@ class Capture:
     filled: set[Storage] = field(default_factory=set)  # memory that captured code writes in place
     carried: dict[Cell, tuple[Write, Read, Certainty]] = field(default_factory=dict)
     orphaned: dict[Cell, Write] = field(default_factory=dict)
+    lost: dict[Any, Any] = field(default_factory=dict)  # what it was handed and nothing leads to any more
     lost_stores: list[tuple[str, int, int]] = field(default_factory=list)  # into what is not known
     host_memory: dict[Cell, Read] = field(default_factory=dict)  # cells with tensors on the CPU
     contents: dict[int, tuple[Storage, int]] = field(default_factory=dict)  # what of them became numbers

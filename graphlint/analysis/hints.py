@@ -177,7 +177,7 @@ def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change
     if base in ("Annotated", "Final", "ClassVar", "Required", "NotRequired", "Unpack"):
         return value_of(m, inner[0], module, change, place)
     if base in ("type", "Type"):
-        return resolve(m, inner[0], module)
+        return _class(m, resolve(m, inner[0], module))
     if base in ("tuple", "Tuple"):
         return _tuple(m, inner, module, change, place)
     if base in SEQUENCES:
@@ -189,6 +189,14 @@ def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change
     if base == "Literal":
         return Host("str", change)
     return _named(m, node.value, module, change, place)
+
+
+def _class(m: Machine, kind: Value) -> Value:
+    """A class given as a value: of an abstract one, what the project makes that derives from it."""
+    if not isinstance(kind, Class) or not kind.info.is_abstract:
+        return kind
+    found = subclasses.implementations(m, kind.info)
+    return join_all(map(Class, found)) if 0 < len(found) <= MAX_ALTERNATIVES else kind
 
 
 def _sequence(

@@ -302,6 +302,11 @@ HOW = {
 }
 
 
+def _says_how_much(part: SliceValue, bound: Value) -> bool:
+    """Whether a bound tells how much a slice takes: in `[i : i + n]` the `i` tells where."""
+    return cells_of(part.lower).isdisjoint(cells_of(part.upper)) or bound is part.step
+
+
 def _judge(
     m: Machine, name: str, owner: Tensor, index: Value, value: Value | None, node: ast.AST, frame: Frame
 ) -> None:
@@ -309,7 +314,8 @@ def _judge(
     parts = table_conditions.parts_of(index)
     for part in parts:
         for bound in part.bounds if isinstance(part, SliceValue) else ():
-            m.note_size(bound)
+            if isinstance(part, SliceValue) and _says_how_much(part, bound):
+                m.note_size(bound)
             if isinstance(bound, Host) and not m.captures:
                 m.partial.add(bound.symbol)
             tensor_ops.host_use(m, node, bound, "slice", frame)

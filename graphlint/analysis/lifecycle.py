@@ -21,6 +21,7 @@ from graphlint.analysis import (
     names,
     outputs,
     parallel,
+    setups,
     statements,
     subclasses,
     synthesis,
@@ -315,7 +316,10 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         _steps(m, owner, [*plain, *roles.replay], frame, node, given)
         return
     _steps(m, owner, steps, frame, node, given)
-    through = [name for name in steps if name in m.replaying.get(owner.serial, ())]
+    set_up = m.prepared.get(owner.serial, set())
+    if not set_up.isdisjoint({*steps} - {*roles.replay}):
+        m.visits.clear()  # what was done often to set the object up is served from now on
+    through = [name for name in steps if name in m.replaying.get(owner.serial, ()) and name not in set_up]
     replaying, counted = roles.replay or through, m.counted
     _steps(m, owner, replaying, frame, node, given)
     _serve_others(m, owner, replaying, frame, node, given)
@@ -324,7 +328,10 @@ def _step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     readers = _readers_of_kept(m, owner, steps)
     _steps(m, owner, readers, frame, node, given)
     if len(m.finished) > before:
-        plain = [name for name in steps if name not in roles.replay]
+        plain = [name for name in steps if name not in {*roles.replay, *set_up}]
+        plain = [
+            name for name in plain if not setups.comes_before(m, name, m.capturing.get(owner.serial, ()))
+        ]
         _steps(m, owner, plain, frame, node, given)
         _steps(m, owner, roles.replay, frame, node, given, same=_keys_of_graphs(m))
 
@@ -426,9 +433,14 @@ def _call(
         first = given.setdefault(name, arguments)
         _repeat(arguments, first, same)
     opened, replays, born = len(m.captures), m.own_replays, Obj("call", place).serial
+    before = len(m.finished)
     result = calls.call(m, value, arguments, method, frame, place)
     if m.own_replays > replays:
         m.replaying.setdefault(owner.serial, set()).add(name)
+    if len(m.finished) > before:
+        m.capturing.setdefault(owner.serial, set()).add(name)
+    if any(not capture.lazy for capture in m.finished[before:]):  # every time: this sets the object up
+        m.prepared.setdefault(owner.serial, set()).add(name)
     if len(m.captures) > opened:
         _close_captures(m, owner, opened, frame, place)
     m.handed_out |= {

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 UNROLLED = 4
+# From how many steps on a turn is costly: of a range that is only looked into, two turns are enough then.
+COSTLY = 200
 RANGE_LIMIT = 64
 
 
@@ -276,11 +278,15 @@ def _run_iterations(
         m.step += not m.captures
         loop.current = value
         loop.iteration += 1
+        began = m.steps
         element = value if m.captures else _followed(m, value, loop)
         statements.assign(m, node.target, element, frame, node.target)
         run_once(m, node.body, loop, frame)
         if not frame.reachable:
             break
+        if loop.iteration == 1 and _says_enough(m, node, iterable, began):
+            del values[1:-1]
+            turns_ = len(values)
         if m.captures or loop.iteration != turns_:
             continue
         late = 1 < turns_ != loop.count and captured == before < len(m.finished)
@@ -290,6 +296,16 @@ def _run_iterations(
         statements.execute(m, node.orelse, frame)
     frame.loops.pop()
     _leave(m, loop, frame)
+
+
+def _says_enough(m: Machine, node: ast.AST, iterable: Value, began: int) -> bool:
+    """Whether of a range of which a few turns stand for all the first was costly and led to no capture.
+
+    Layers are made like this, and warm-ups: the first turn and the last are enough.
+    """
+    is_loop = isinstance(node, (ast.For, ast.AsyncFor)) and phases.has(node)
+    is_looked_into = _count_of(iterable) > UNROLLED and not is_loop
+    return is_looked_into and not m.has_graphs and m.steps - began >= COSTLY
 
 
 def _followed(m: Machine, value: Value, loop: Loop) -> Value:
@@ -460,10 +476,14 @@ def turns(m: Machine, place: Place, iterable: Value, frame: Frame) -> Iterator[V
     """The elements that a comprehension, or a `map`, is run for: each is a turn of a loop."""
     loop = Loop(0, place, _count(iterable), iterable, orders.of(m, iterable))
     frame.loops.append(loop)
-    for value in _iterations(m, iterable, each=True):
+    values = _iterations(m, iterable, each=True)
+    for value in values:
         loop.current = value
         loop.iteration += 1
+        began = m.steps
         yield value if m.captures else _followed(m, value, loop)
+        if loop.iteration == 1 and _says_enough(m, place.node, iterable, began):
+            del values[1:-1]
     frame.loops.remove(loop)
 
 

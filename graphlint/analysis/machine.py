@@ -140,6 +140,7 @@ class Machine:
         self.left_under: dict[tuple[int, bool], int] = {}  # ... has left, and after how many captures
         self.callees: list[Value] = []  # what the call being made may lead to, where several
         self.replaying: dict[int, set[str]] = {}
+        self.capturing: dict[int, set[str]] = {}  # the methods of objects that have captured
         self.handed: list[Handed] = []
         self.handed_out: set[ClassInfo | str] = set()  # classes whose objects the root makes for its callers
         self.partial: set[Any] = (
@@ -398,9 +399,12 @@ class Machine:
         return value
 
     def _record_of_outputs(self, value: Obj, place: Place, depth: int) -> Obj:
-        """A record whose fields are outputs is read like a tuple of them: one for each replay."""
+        """A record whose fields are outputs is read like a tuple of them: one for each replay.
+
+        One that holds the graph as well is no result of a replay: its outputs are read on demand.
+        """
         parts = [part for part in value.fields.values() if isinstance(part, Value)]
-        if self.captures or not _holds_output(parts):
+        if self.captures or not _holds_output(parts) or any(map(_may_be_graph, parts)):
             return value
         copy = Obj(value.cls, value.site, value.label)
         for name, part in value.fields.items():
@@ -517,6 +521,10 @@ def _is_host(value: Value) -> bool:
     if isinstance(value, Union):
         return all(isinstance(part, (Const, Host)) for part in value.values)
     return isinstance(value, (Const, Host, Sequence_))
+
+
+def _may_be_graph(value: Value) -> bool:
+    return any(isinstance(part, Obj) and part.is_a("torch.cuda.CUDAGraph") for part in alternatives(value))
 
 
 def _may_hold(value: Value) -> bool:

@@ -91,11 +91,18 @@ def _global(m: Machine, module: ModuleFile, name: str, value: Value | None, plac
         elif m.effects:
             effects.read(m, m.env_of(module).fields, name, value, place, name)
         return m.refresh(value, place)
-    if name == "__name__":
-        return Unknown("module name")
+    if name in ("__name__", "__package__"):
+        return _own_name(module, name)
     if name in BUILTINS:
         return External(f"builtins.{name}")
     return Unknown(f"name `{name}` is not defined in the project")
+
+
+def _own_name(module: ModuleFile, name: str) -> Value:
+    """What a module is called; of one that may be run as a script the name is not known."""
+    if name == "__package__" and module.package:
+        return Const(module.package)
+    return Unknown("module name")
 
 
 def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:

@@ -11,16 +11,15 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import graph_keys, lifetimes
+from graphlint.analysis import graph_keys, lifetimes, lost_inputs
 from graphlint.analysis.frames import Place
-from graphlint.analysis.graphs import Capture, Changed, Read, Write
+from graphlint.analysis.graphs import DROPPED, Capture, Changed, Read, Write
 from graphlint.analysis.values import Cell, Env, Fields, Mapping, Obj, Storage, Unknown, Value, alternatives
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-DROPPED = "dropped"
 # Memory that something besides the program's names may hold: weights, arguments, what was assumed.
 HELD = lifetimes.OWNED | {"argument", "opaque"}
 
@@ -31,6 +30,7 @@ def note_replaced(m: Machine, fields: Fields, key: Any, old: object, value: Valu
     if m.captures or not m.finished or before is None or before is value:
         return
     note_dropped(m, before, value)
+    lost_inputs.note_replaced(m, fields, key, before, value, place)
     readers = [(each, _cells(each, fields, key)) for each in m.finished if _is_kept_by_key(each)]
     readers = [(record, cells) for record, cells in readers if cells]
     if readers:

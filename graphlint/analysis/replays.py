@@ -15,6 +15,7 @@ from graphlint.analysis import (
     host_work,
     ignored,
     late_changes,
+    lost_inputs,
     orphans,
     renamed,
     renewals,
@@ -81,7 +82,8 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     record.replayed.add(place.hop)
     record.renewed = renewals.renewal(record, among)
     compared = (_compare(m, record, read) for read in record.reads.values())
-    changed = (*(each for each in compared if each is not None), *renamed.changed(m, record))
+    found = (each for each in compared if each is not None)
+    changed = (*found, *renamed.changed(m, record), *lost_inputs.changed(m, record))
     m.emit(Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record, step=m.step))
     timeline.replayed(m, record, place)
     freed_weights.replayed(m, record, place)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import generators, synthesis
+from graphlint.analysis import generators, setups, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.roots import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
@@ -85,9 +85,17 @@ def roles_of(m: Machine, owner: Obj) -> Roles:
         if not _is_entry(name, node, called) and not is_declared(node):
             continue
         _assign_role(roles, name, node, methods, wanted)
+    _move_setups(m, roles)
     _move_warmups(roles, methods)
     roles.only_prepare = [name for name in roles.prepare if _comes_first(name, methods, wanted)]
     return roles
+
+
+def _move_setups(m: Machine, roles: Roles) -> None:
+    """What the program calls from constructors only comes first, and is not done again."""
+    for name in [n for n in roles.step if n not in roles.replay and setups.only_at_start(m, n)]:
+        roles.step.remove(name)
+        roles.prepare.append(name)
 
 
 def captures_of_constructor(owner: Obj) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _Uses = Callable[[ast.AST], Set[str]]
 """What a definition uses: all names that its text mentions, or those that it calls."""
 FILES_PER_NAME = 8
-DEEPEST_CALLER = 2
+DEEPEST_CALLER = 4
 
 
 @dataclass(slots=True)
@@ -173,8 +173,10 @@ class Root:
 def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: int) -> Iterator[Root]:
     """At most `most` roots in other files that import and use one of `own`, in a fixed order."""
     callers = _Callers(project, module, own, most)
-    goals = frozenset({root.qualname for root in own} | callers.openers)
-    for root in callers.find():
+    found = list(callers.find())
+    led = {root.qualname for root in found if "<" not in root.qualname}
+    goals = frozenset({root.qualname for root in own} | callers.openers | led)
+    for root in found:
         yield replace(root, goals=goals)
 
 

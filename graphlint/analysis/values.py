@@ -236,7 +236,7 @@ class Tensor(Value):
 
     def alias(self, kind: str | None = None, ndim: int | None = None) -> Tensor:
         made = Tensor(self.storage, kind or self.kind, ndim, stamp=self.stamp, taken=self.taken)
-        made.received = self.received
+        made.received = self.kept or self.received  # a view is kept where what it is of is
         made.library, made.part, made.strided = self.library, self.part, self.strided
         made.trained, made.through = self.trained, self.through
         return made

@@ -26,6 +26,7 @@ from graphlint.analysis.values import (
     Function,
     Host,
     Mapping,
+    Module,
     Obj,
     Partial,
     Tensor,
@@ -40,6 +41,9 @@ from graphlint.analysis.values import (
 @model("builtins.getattr")
 def _getattr(call: Call) -> Value:
     owner, name = call.get(0, "o"), call.text(1, "name")
+    several = _one_of_several(call, owner) if owner is not None and not name else None
+    if several is not None:
+        return several
     if owner is None or not name:
         return Unknown(
             "getattr with a computed name", change_of(owner) if owner is not None else Change.CONFIG
@@ -48,6 +52,21 @@ def _getattr(call: Call) -> Value:
     if default is None:
         return attributes.get(call.m, owner, name, call.node, call.frame)
     return join_all(_attribute_or(call, part, name, default) for part in alternatives(owner))
+
+
+def _one_of_several(call: Call, owner: Value) -> Value | None:
+    """`getattr(owner, name)` where both come out of a table: each name of whoever has it."""
+    written = alternatives(call.get(1, "name") or Unknown("name"))
+    texts = [str(each.value) for each in written if isinstance(each, Const) and isinstance(each.value, str)]
+    if len(texts) < max(2, len(written)) or call.get(2, "default") is not None:
+        return None
+    found = [
+        attributes.get(call.m, part, text, call.node, call.frame)
+        for part in alternatives(owner)
+        for text in texts
+        if not isinstance(part, Module) or text in part.file.bindings
+    ]
+    return join_all(found) if found else None
 
 
 def _attribute_or(call: Call, owner: Value, name: str, default: Value) -> Value:

@@ -36,6 +36,7 @@ from graphlint.analysis.values import (
     Sequence_,
     Unknown,
     Value,
+    alternatives,
     join_all,
 )
 from graphlint.rules import operations
@@ -341,7 +342,17 @@ def _host_effect(call: Call) -> Value:
 
 @model("importlib.import_module", "builtins.__import__")
 def _import_module(call: Call) -> Value:
-    dotted, package = call.text(0, "name"), call.text(1, "package")
+    package = call.text(1, "package")
+    written = call.get(0, "name")
+    texts = [_text(each) for each in alternatives(written)] if written is not None else []
+    return join_all(_imported(call, text, package) for text in texts) if texts else Unknown("import")
+
+
+def _text(value: Value) -> str:
+    return value.value if isinstance(value, Const) and isinstance(value.value, str) else ""
+
+
+def _imported(call: Call, dotted: str, package: str) -> Value:
     if dotted.startswith("."):
         dotted = f"{package}{dotted}" if package and not dotted.startswith("..") else ""
     return names.module_value(call.m, call.frame.module, dotted) if dotted else Unknown("computed import")

@@ -15,6 +15,7 @@ from graphlint.analysis.values import (
     External,
     Host,
     Tensor,
+    Union,
     Unknown,
     Value,
 )
@@ -46,9 +47,10 @@ def result_device(
     library = operations.libraries().get(operations.library_of(operation.name))
     if operation.factory and library is not None and not _follows_owner(last):
         return library.device or _captured_device(call)
-    if operation.factory and _follows_owner(last) and operands and isinstance(operands[0], Unknown):
-        return None  # made like something that could not be followed
-    if operation.factory and not (operands and isinstance(operands[0], Tensor) and _follows_owner(last)):
+    if operation.factory and _follows_owner(last) and operands and _is_open(operands[0]):
+        return None  # made like something that could not be followed, or like one of several
+    made_like = operands and isinstance(operands[0], (Tensor, Union)) and _follows_owner(last)
+    if operation.factory and not made_like:
         return "pinned" if pinned else default_device(call.m)
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
 
@@ -64,6 +66,14 @@ def _is_asked_pinned(call: Call) -> bool:
     return any(
         table_conditions.is_true(call.arguments.kwargs.get(name)) for name in operations.listed("pinned")
     )
+
+
+def _is_open(owner: Value) -> bool:
+    """Whether it is not known where something lives that another tensor is made like."""
+    if isinstance(owner, Union):
+        devices = {part.device if isinstance(part, Tensor) else None for part in owner.values}
+        return len(devices) > 1 or None in devices
+    return isinstance(owner, Unknown)
 
 
 def _follows_owner(last: str) -> bool:

@@ -1,0 +1,1 @@
+"""Model classes, found by name."""
