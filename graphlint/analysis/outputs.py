@@ -51,8 +51,8 @@ def as_of_now(value: Value) -> Value:
         return Sequence_(map(as_of_now, value.items), "tuple", None, value.change, value.site)
     if isinstance(value, Union):
         return Union(tuple(as_of_now(part) for part in value.values))
-    if not isinstance(value, Tensor) or not is_behind(value):
-        return value
+    if not isinstance(value, Tensor) or value.kept is not None or not is_behind(value):
+        return value  # what is kept somewhere stays what it was
     fresh, graph = value.alias(ndim=value.ndim), value.storage.graph
     fresh.stamp = graph.fields.get("stamp", 0) if graph is not None else 0
     return fresh
