@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import FALSE, NONE, Const, Obj, Tensor, Value, alternatives
+from graphlint.analysis.values import FALSE, NONE, Const, Function, Obj, Tensor, Value, alternatives
 from graphlint.facts.pernode import per_node
 from graphlint.rules import operations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 FROZEN = "frozen parameters"
+WRAPPED = "functions that keep no gradients"
 GRAPHED, PRESENT = "graphs with a backward pass", "gradients are there"
 # What `.grad` of the parameters of a graphed callable is, while it is not None.
 BUFFER, OTHER = Const("a buffer of the graph"), Const("memory of its own")
@@ -31,7 +32,15 @@ def enabled(m: Machine) -> bool:
     """Whether operations are recorded for a backward pass here."""
     if any(context.cls in operations.listed("no_grad") for context in m.contexts):
         return False
-    return not any(f.function is not None and _is_decorated(f.function.node) for f in m.frames)
+    wrapped = m.memo.get(WRAPPED, ())
+    nodes = (frame.function.node for frame in m.frames if frame.function is not None)
+    return not any(id(node) in wrapped or _is_decorated(node) for node in nodes)
+
+
+def note_wrapped(m: Machine, name: str, value: Value) -> None:
+    """A function goes through `torch.no_grad()(function)` or the like."""
+    if name.removesuffix(".__call__") in operations.listed("no_grad") and isinstance(value, Function):
+        m.memo.setdefault(WRAPPED, set()).add(id(value.node))
 
 
 @per_node

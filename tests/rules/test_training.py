@@ -506,3 +506,25 @@ def test_the_tensor_of_a_rate_is_exchanged(write: str, mark: str) -> None:
         """,
         select=("CG101",),
     )
+
+
+def test_a_function_that_went_through_no_grad_leaves_no_autograd_graph() -> None:
+    program = """
+import torch
+
+
+def run(net, x):
+    act = {wrap}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = act()
+    graph.replay()
+    {backward}
+"""
+    backward = "(net(x) - y).square().mean().backward()"
+    net = "torch.nn.Linear(4, 4).cuda()"
+    program = program.replace("    act =", f"    net = {net}\n    act =")
+    kept = "torch.no_grad()(lambda: net(x))"
+    check_marks(program.format(wrap=kept, backward=f"{backward}  # ok: CG805"), select=("CG805",))
+    plain = program.format(wrap="lambda: net(x)", backward=f"{backward}  # expect: CG805")
+    check_marks(plain, select=("CG805",))

@@ -8,6 +8,7 @@ from graphlint.analysis import (
     contexts,
     expressions,
     generators,
+    gradients,
     indexing,
     lazies,
     lifetimes,
@@ -78,6 +79,7 @@ def _wraps(call: Call) -> Value:
 def _context(call: Call) -> Value:
     """A context that is also a decorator which leaves the function as it is."""
     if call.args and isinstance(call.args[0], Function):
+        gradients.note_wrapped(call.m, call.name, call.args[0])
         return call.args[0]
     made = Obj(call.name, call.place)
     made.fields.update({"args": tuple(call.args), "kwargs": dict(call.arguments.kwargs)})
@@ -96,7 +98,10 @@ def _context(call: Call) -> Value:
     "torch.profiler.record_function.__call__",
 )
 def _identity(call: Call) -> Value:
-    return call.args[0] if call.args else Unknown("decorator")
+    if not call.args:
+        return Unknown("decorator")
+    gradients.note_wrapped(call.m, call.name, call.args[0])
+    return call.args[0]
 
 
 @model(
