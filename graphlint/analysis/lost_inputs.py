@@ -7,12 +7,13 @@ graph reads it, and with that write nothing leads to it any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import lifetimes, renewals
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import DROPPED, Capture, Changed, Read
+from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
     Fields,
     Mapping,
@@ -57,12 +58,13 @@ def _note(
     record.lost.setdefault(tensor.storage, Read(fields, key, tensor, used, record.chain, None, name))
 
 
-def changed(m: Machine, record: Capture) -> Iterator[Changed]:
-    """What a replay finds lost of the memory that captured code was handed."""
+def changed(m: Machine, record: Capture, told: Sequence[Changed]) -> Iterator[Changed]:
+    """What a replay finds lost of the memory that captured code was handed, and nothing else tells of."""
     assert record.graph is not None
+    known = {tensor.storage for each in told for tensor in tensors_in(each.read.value, 1)}
     for storage, read in record.lost.items() if not record.graph.fields.get(DROPPED) else ():
         writes = renewals.writes_since(m, record, (id(record.lost), storage))
-        if writes:
+        if writes and storage not in known:
             yield Changed(read, writes[-1].value, writes, False)
 
 
