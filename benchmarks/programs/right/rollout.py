@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-N, T = 64, 16
+N, T = 64, 6
 
 
 class Cart:
@@ -64,7 +64,7 @@ def main():
         torch.zeros(T, N, device="cuda"),
     )
     totals = []
-    for _ in range(5):
+    for _ in range(2):
         for t in range(T):
             obs[t].copy_(env.state)
             policy_graph.replay()

@@ -97,7 +97,7 @@ def main():
     model = Model().cuda().eval()
     runner = Runner(model)
     texts = {slot: [slot + 1] for slot in range(5)}
-    for _ in range(24):
+    for _ in range(12):
         live = [slot for slot in texts if len(texts[slot]) < 8 + 3 * slot]
         if not live:
             break

@@ -14,7 +14,7 @@ def main():
     body, head = torch.cuda.make_graphed_callables((body, head), ((x,), (h,)))
     opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.05, momentum=0.9)
     first = last = None
-    for step in range(60):
+    for step in range(6):
         opt.zero_grad(set_to_none=True)
         for _ in range(2):
             data = torch.randn(16, 32, device="cuda")

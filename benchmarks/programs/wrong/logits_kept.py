@@ -98,7 +98,7 @@ def main():
     runner = Runner(model)
     texts = {slot: [slot + 1] for slot in range(5)}
     before = None
-    for step in range(24):
+    for step in range(12):
         live = [slot for slot in texts if len(texts[slot]) < 8 + 3 * slot]
         if not live:
             break
