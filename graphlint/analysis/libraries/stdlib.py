@@ -100,7 +100,8 @@ def _context(call: Call) -> Value:
 def _identity(call: Call) -> Value:
     if not call.args:
         return Unknown("decorator")
-    gradients.note_wrapped(call.m, call.name, call.args[0])
+    if isinstance(call.owner, Obj) and not call.owner.fields.get("args"):  # not `inference_mode(False)`
+        gradients.note_wrapped(call.m, call.name, call.args[0])
     return call.args[0]
 
 
