@@ -125,14 +125,16 @@ def has_entry_for(m: Machine, where: Value, item: Value) -> bool:
 
 def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
     """The graphs that a value is, or holds in its fields or items."""
+    if isinstance(value, Union):
+        return [graph for part in value.values for graph in held_graphs(part, depth)]
     if isinstance(value, Obj):
         if value.cls == "torch.cuda.CUDAGraph":
             return [value]
         parts = [v for v in value.fields.values() if isinstance(v, Value)] if depth else []
     elif isinstance(value, Function):
         parts = [v for v in value.env.fields.values() if isinstance(v, Value)] if value.env and depth else []
-    elif isinstance(value, (Sequence_, Union)):
-        parts = list(value.elements() if isinstance(value, Sequence_) else value.values)
+    elif isinstance(value, Sequence_):
+        parts = list(value.elements())
     else:
         return []
     return [graph for part in parts for graph in held_graphs(part, depth - 1)] if depth else []
