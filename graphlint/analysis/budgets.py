@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import roots
+from graphlint.analysis import own_text
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import CutShort, Frame
 from graphlint.analysis.values import Mapping, Obj, Sequence_, Union, Value
@@ -178,7 +178,7 @@ def _may_cut(m: Machine, frame: Frame) -> bool:
     if isinstance(owner, Obj) and not isinstance(owner.cls, str):
         trees += _reached(owner.cls, function.node)
         goals -= {info.name for info in owner.cls.mro()}
-        named = frozenset().union(*(roots.text_of(tree).names for tree in trees))
+        named = frozenset().union(*(own_text.text_of(tree).names for tree in trees))
         if _holds_what_captures(m, [value for name, value in owner.fields.items() if name in named]):
             return False
     return not any(_leads_on(tree, goals) for tree in trees)
@@ -216,7 +216,7 @@ def _held(value: Value) -> list[Value]:
 
 
 def _is_goal(m: Machine, cls: ClassInfo) -> bool:
-    return any(info.name in m.goals or roots.text_of(info.node).captures for info in cls.mro())
+    return any(info.name in m.goals or own_text.text_of(info.node).captures for info in cls.mro())
 
 
 def _may_leave(m: Machine, frame: Frame) -> bool:
@@ -251,5 +251,5 @@ def _own_names(method: Def) -> frozenset[str]:
 
 def _leads_on(tree: ast.AST, goals: frozenset[str]) -> bool:
     """Whether a text captures, or mentions a definition that does."""
-    text = roots.text_of(tree)
+    text = own_text.text_of(tree)
     return text.captures or not text.names.isdisjoint(goals)

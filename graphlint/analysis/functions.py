@@ -20,7 +20,7 @@ from graphlint.analysis import (
     hints,
     lifetimes,
     outputs,
-    roots,
+    own_text,
     statements,
     tensor_ops,
 )
@@ -176,7 +176,7 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
         return Const(role.assumed)
     if m.captures and role.hole:
         return _outside(m, function, arguments, place)
-    if roots.is_declared(function.node) and not m.captures and function.node not in m.warming:
+    if own_text.is_declared(function.node) and not m.captures and function.node not in m.warming:
         return _call_declared(m, function, arguments, place)
     env = binding.bind(m, function, arguments, place)
     reached = m.captures or ([m.foreign] if m.foreign is not None else [])
@@ -192,7 +192,7 @@ def call_function(m: Machine, function: Function, arguments: Arguments, place: P
 
 
 def _call_declared(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
-    if roots.is_declared_by_profile(function.node):
+    if own_text.is_declared_by_profile(function.node):
         m.warming.append(function.node)
         try:
             call_function(m, function, arguments, place)  # frameworks run what they capture before
@@ -200,7 +200,7 @@ def _call_declared(m: Machine, function: Function, arguments: Arguments, place: 
             m.warming.pop()
     graph = Obj("torch.cuda.CUDAGraph", place)
     graph.fields["stamp"] = 0
-    compiled = roots.is_declared_compiled(function.node)
+    compiled = own_text.is_declared_compiled(function.node)
     captures.start(m, "declared", Place.of(function), graph, compiled=compiled)
     m.captures[-1].facts["warmed"] = True
     try:

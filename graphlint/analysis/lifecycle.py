@@ -31,9 +31,10 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.identities import identity_of
+from graphlint.analysis.own_text import text_of
 from graphlint.analysis.parts import tensors_in, tensors_of_record
 from graphlint.analysis.roles import captures_of_constructor, closes, is_recapture, methods_of, roles_of
-from graphlint.analysis.roots import Root, is_constructed, is_run_by_script, text_of
+from graphlint.analysis.roots import Root, is_constructed, is_run_by_script
 from graphlint.analysis.values import (
     Change,
     Class,

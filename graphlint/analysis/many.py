@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import attributes, hints
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.roots import text_of
+from graphlint.analysis.own_text import text_of
 from graphlint.analysis.values import (
     MAX_ALTERNATIVES,
     Change,

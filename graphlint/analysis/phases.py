@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from graphlint.analysis import roots
+from graphlint.analysis import own_text
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 
@@ -17,7 +17,7 @@ TURNS = 4  # one that warms up, one that captures, and two that replay
 @per_node
 def has(loop: ast.For | ast.AsyncFor | ast.While) -> bool:
     """Whether the text of a loop captures and replays, and asks in between how far it has come."""
-    text = roots.text_of(loop)
+    text = own_text.text_of(loop)
     if not text.captures or not text.replays:
         return False
     counted = {

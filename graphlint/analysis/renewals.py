@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, roots
+from graphlint.analysis import conditions, own_text
 from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Obj
@@ -106,7 +106,7 @@ def _reached(place: Place) -> list[ast.AST]:
         for qualname, node in place.module.functions()
         if qualname.startswith(prefix) and "." not in qualname.removeprefix(prefix)
     }
-    return [methods[reached] for reached in roots.names_reached(methods, name)]
+    return [methods[reached] for reached in own_text.names_reached(methods, name)]
 
 
 @summary

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import graphs
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
+from graphlint.analysis.own_text import text_of
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.roots import Root, text_of
+from graphlint.analysis.roots import Root
 from graphlint.regions import (
     NOT_RUN_TO_ITS_END,
     CallSite,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import generators, setups, synthesis
 from graphlint.analysis.classes import ClassInfo, Def
-from graphlint.analysis.roots import Text, is_declared, reached_from, text_of
+from graphlint.analysis.own_text import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, roots
+from graphlint.analysis import conditions, own_text
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Change, Const, Fields, Function, Host, Obj, Value
 from graphlint.facts.pernode import per_node
@@ -55,7 +55,7 @@ def _count(m: Machine, test: ast.expr, node: ast.Attribute, frame: Frame) -> tup
 
 def _leads_to_capture(function: Function) -> bool:
     """Whether a function captures by its text, itself or through other methods of its class."""
-    if roots.text_of(function.node).captures:
+    if own_text.text_of(function.node).captures:
         return True
     if function.cls is None:
         return False
@@ -63,7 +63,7 @@ def _leads_to_capture(function: Function) -> bool:
         m.name: m for m in function.cls.node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))
     }
     name = getattr(function.node, "name", "")
-    return any(roots.text_of(methods[each]).captures for each in roots.names_reached(methods, name))
+    return any(own_text.text_of(methods[each]).captures for each in own_text.names_reached(methods, name))
 
 
 def _has_captured(m: Machine, function: Function) -> bool:

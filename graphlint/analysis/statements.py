@@ -22,9 +22,9 @@ from graphlint.analysis import (
     names,
     once,
     outputs,
+    own_text,
     pinned_numbers,
     refills,
-    roots,
     rounds,
     storing,
 )
@@ -480,7 +480,7 @@ def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
 
 
 def _define(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
-    if frame.function is not None and roots.text_of(node).captures:
+    if frame.function is not None and own_text.text_of(node).captures:
         m.nested.append(functions.function_value(m, node, frame, node.name))
     m.heap.write(frame.env.fields, node.name, functions.define_function(m, node, frame))
 

@@ -62,8 +62,8 @@ def _runs_of_callers(found: Iterable[list[list[Any]]]) -> list[Task]:
     """One run for each caller, towards the goals of all the files that it calls; the nearest way counts."""
     goals: dict[tuple[str, str], set[str]] = {}
     ways: dict[tuple[str, str], int] = {}
-    for callers in found:
-        for path, qualname, way, led_to in callers:
+    for each in found:
+        for path, qualname, way, led_to in each:
             caller = (path, qualname)
             goals.setdefault(caller, set()).update(led_to)
             ways[caller] = min(way, ways.get(caller, way))
@@ -102,11 +102,11 @@ class Analyst:
 
     def _callers_of(self, module: ModuleFile, most: int) -> Iterator[tuple[Root, int]]:
         """The callers that no other marked file runs anyway, and with a larger budget."""
-        from graphlint.analysis import lifecycle, roots, ways
+        from graphlint.analysis import callers, lifecycle, roots, ways
 
         own = roots.roots_of(module)
         known = ways.Ways(own)
-        for root in roots.callers_of(self._project, module, own, most):
+        for root in callers.callers_of(self._project, module, own, most):
             way = known.of(root)
             if way is ways.Way.LEADS and lifecycle.waits_for_arguments(root):
                 way = ways.Way.CAPTURES  # only when it has come to its end it is run with flags left open

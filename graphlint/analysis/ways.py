@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from graphlint.analysis.classes import Def, last_name
-from graphlint.analysis.roots import Root, is_declared, text_of
+from graphlint.analysis.own_text import is_declared, text_of
+from graphlint.analysis.roots import Root
 
 _CALLED_BY_OTHER_NAMES = frozenset({"forward"})
 

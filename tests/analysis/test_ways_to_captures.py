@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphlint.analysis import declarations, roots
+from graphlint.analysis import callers, declarations, roots
 from graphlint.analysis.budgets import PATIENCE
 from graphlint.analysis.machine import Machine
 from graphlint.analysis.ways import Way, Ways
@@ -74,7 +74,7 @@ def _ways(folder: Path) -> dict[str, Way]:
     own = roots.roots_of(module)
     known = Ways(own)
     ways = {root.qualname: known.of_own(root) for root in own}
-    return ways | {root.qualname: known.of(root) for root in roots.callers_of(project, module, own, 12)}
+    return ways | {root.qualname: known.of(root) for root in callers.callers_of(project, module, own, 12)}
 
 
 def test_the_text_tells_how_near_a_capture_is(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from graphlint.analysis.callers import imports_in
 from graphlint.analysis.generators import is_generator
-from graphlint.analysis.roots import imports_in
 from graphlint.analysis.subclasses import makes
 from graphlint.facts.looking import Looks
 from graphlint.facts.modules import ModuleFile

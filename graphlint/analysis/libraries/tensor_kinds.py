@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
@@ -19,9 +18,6 @@ from graphlint.analysis.values import (
     is_none,
 )
 from graphlint.rules import operations
-
-if TYPE_CHECKING:
-    pass
 
 
 def kind(call: Call, operation: operations.Operation, first: Tensor | None) -> str | None:

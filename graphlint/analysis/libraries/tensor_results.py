@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphlint.analysis import (
     arrays,
     storing,
@@ -11,6 +9,7 @@ from graphlint.analysis import (
     tensor_ops,
 )
 from graphlint.analysis.identities import identity_of
+from graphlint.analysis.libraries import tensor_kinds
 from graphlint.analysis.libraries.registry import Call
 from graphlint.analysis.values import (
     Change,
@@ -23,10 +22,6 @@ from graphlint.analysis.values import (
     Value,
 )
 from graphlint.rules import operations
-
-if TYPE_CHECKING:
-    pass
-from graphlint.analysis.libraries import tensor_kinds
 
 MOST_PARTS = 8  # of a tensor are told apart
 
