@@ -1,7 +1,8 @@
 """Whole programs under the sentinel: `programs/right` has no finding, each of `programs/wrong` has one.
 
-`python benchmarks/sentinel_programs.py [--virtual]` runs each in each mode, in a process of its own, and
-prints a table in Markdown. With `--virtual` what needs a GPU, a compiler for it or transformers is left out.
+`python benchmarks/sentinel_programs.py [--virtual] [--jobs N]` runs each in each mode, in a process of its
+own, N at a time, and prints a table in Markdown. With `--virtual` what needs a GPU, a compiler for it or
+transformers is left out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,14 +47,23 @@ def found(path: Path, mode: str, *, virtual: bool) -> list[str]:
         return sorted({finding["code"] for finding in json.loads(report.read_text("utf-8"))["findings"]})
 
 
+def print_table(folder: str, pool: ThreadPoolExecutor, *, virtual: bool) -> None:
+    """Run the programs of `right` or `wrong`, and print what was found as a table in Markdown."""
+    print(f"| {folder} | {' | '.join(MODES)} |\n|---|---|---|---|")
+    paths = list(programs(folder, virtual=virtual))
+    runs = [(path, [pool.submit(found, path, mode, virtual=virtual) for mode in MODES]) for path in paths]
+    for path, in_modes in runs:
+        cells = (", ".join(run.result()) or "–" for run in in_modes)
+        print(f"| {path.stem} | {' | '.join(cells)} |", flush=True)
+    print()
+
+
 def main() -> None:
-    virtual = "--virtual" in sys.argv
-    for folder in ("right", "wrong"):
-        print(f"| {folder} | {' | '.join(MODES)} |\n|---|---|---|---|")
-        for path in programs(folder, virtual=virtual):
-            cells = (", ".join(found(path, mode, virtual=virtual)) or "–" for mode in MODES)
-            print(f"| {path.stem} | {' | '.join(cells)} |", flush=True)
-        print()
+    arguments = sys.argv[1:]
+    jobs = int(arguments[arguments.index("--jobs") + 1]) if "--jobs" in arguments else 1
+    with ThreadPoolExecutor(jobs) as pool:
+        for folder in ("right", "wrong"):
+            print_table(folder, pool, virtual="--virtual" in arguments)
 
 
 if __name__ == "__main__":
