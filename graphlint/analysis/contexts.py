@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    assignments,
     attributes,
     calls,
     captures,
@@ -50,7 +51,7 @@ def run_with(
 
     def inside(entered: Value) -> None:
         if item.optional_vars is not None:
-            statements.assign(m, item.optional_vars, entered, frame)
+            assignments.assign(m, item.optional_vars, entered, frame)
         run_with(m, rest, body, frame, node)
 
     if _is_generator(chosen) and not m.suspending:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     arrays,
+    assignments,
     attributes,
     bounds,
     calls,
@@ -23,7 +24,6 @@ from graphlint.analysis import (
     names,
     operators,
     orders,
-    statements,
     tensor_ops,
     texts,
 )
@@ -440,7 +440,7 @@ def _comprehension(
 
 def _walrus(m: Machine, node: ast.NamedExpr, frame: Frame) -> Value:
     value = evaluate(m, node.value, frame)
-    statements.assign(m, node.target, value, frame)
+    assignments.assign(m, node.target, value, frame)
     return value
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    assignments,
     bounds,
     classes,
     conditions,
@@ -280,7 +281,7 @@ def _run_iterations(
         loop.iteration += 1
         began = m.steps
         element = value if m.captures else _followed(m, value, loop)
-        statements.assign(m, node.target, element, frame, node.target)
+        assignments.assign(m, node.target, element, frame, node.target)
         run_once(m, node.body, loop, frame)
         if not frame.reachable:
             break
@@ -358,7 +359,7 @@ def run_yielded(m: Machine, node: ast.For | ast.AsyncFor, item: Value, loop: Loo
     loop.level = m.heap.open()
     loop.iteration += 1
     frame.loops.append(loop)
-    statements.assign(m, node.target, item, frame, node.target)
+    assignments.assign(m, node.target, item, frame, node.target)
     run_once(m, node.body, loop, frame)
     frame.loops.remove(loop)
     _leave(m, loop, frame)
@@ -462,7 +463,7 @@ def _generate(
     _, rest = elements_of(m, iterable)
     open_ended = rest is not None
     for value in turns(m, frame.place(part.iter), iterable, frame):
-        statements.assign(m, part.target, value, frame, part.target)
+        assignments.assign(m, part.target, value, frame, part.target)
         verdicts = [_filter(m, test, frame) for test in part.ifs]
         if False in verdicts:
             continue

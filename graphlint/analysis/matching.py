@@ -6,7 +6,17 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, conditions, expressions, hints, kinds, loops, statements
+from graphlint.analysis import (
+    assignments,
+    attributes,
+    branches,
+    conditions,
+    expressions,
+    hints,
+    kinds,
+    loops,
+    statements,
+)
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Const, Sequence_, Unknown, Value
 
@@ -29,7 +39,7 @@ def run(m: Machine, node: ast.Match, frame: Frame) -> None:
             break
     else:
         arms.append(lambda: None)
-    statements.fork(m, frame, arms)
+    branches.fork(m, frame, arms)
 
 
 def _run_case(
@@ -116,7 +126,7 @@ def bind(m: Machine, pattern: ast.pattern, subject: Value, frame: Frame) -> None
             bind(m, part, Unknown("positional part of a pattern"), frame)
     elif isinstance(pattern, ast.MatchSequence):
         star = next((i for i, p in enumerate(pattern.patterns) if isinstance(p, ast.MatchStar)), None)
-        parts = statements.unpacked(m, subject, len(pattern.patterns), star)
+        parts = assignments.unpacked(m, subject, len(pattern.patterns), star)
         for part, value in zip(pattern.patterns, parts, strict=True):
             bind(m, part, value, frame)
     elif isinstance(pattern, ast.MatchOr):
