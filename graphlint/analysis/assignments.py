@@ -6,11 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
-    conditions,
+    arithmetic,
     expressions,
     functions,
     indexing,
     loops,
+    narrowing,
     storing,
 )
 from graphlint.analysis.frames import Frame
@@ -39,7 +40,7 @@ def run_assign(m: Machine, node: ast.Assign, frame: Frame) -> None:
     for target in node.targets:
         assign(m, target, value, frame, node)
         if isinstance(target, ast.Name):
-            conditions.keep_test(target.id, node.value, value, frame)
+            narrowing.keep_test(target.id, node.value, value, frame)
 
 
 def run_annotated(m: Machine, node: ast.AnnAssign, frame: Frame) -> None:
@@ -63,7 +64,7 @@ def run_augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
         known, rest = loops.elements_of(m, value)
         indexing.extend(m, old, known, rest, node, frame)
         return
-    result = expressions.binary(m, node, node.op, old, value, frame, augmented=True)
+    result = arithmetic.binary(m, node, node.op, old, value, frame, augmented=True)
     if _counts_steps(m, node, result, frame):
         result = Host("int", Change.CHANGING)
         m.counted += 1
@@ -86,7 +87,7 @@ def _counts_steps(m: Machine, node: ast.AugAssign, result: Value, frame: Frame) 
     is_number = all(isinstance(part, Const) and type(part.value) is int for part in numbers)
     if m.captures or not m.finished or not is_number or not isinstance(node.target, ast.Attribute):
         return False
-    owner = conditions.quiet(m, node.target.value, frame)
+    owner = narrowing.quiet(m, node.target.value, frame)
     if not isinstance(owner, Obj):
         return False
     if len(numbers) > 1 or any(not condition.decided for condition in frame.conditions):

@@ -14,6 +14,7 @@ from graphlint.analysis import (
     expressions,
     guards,
     idle_branches,
+    narrowing,
     once,
     pinned_numbers,
     refills,
@@ -79,11 +80,11 @@ def _run_under(
     """Run an arm under what its test implies; an arm that leaves makes the other one's test hold after."""
     mark = len(frame.conditions)
     conditions.push(m, test, value, polarity, decided, frame)
-    saved = conditions.narrow(m, test, polarity, frame)
+    saved = narrowing.narrow(m, test, polarity, frame)
     try:
         statements.execute(m, arm, frame)
     finally:
-        conditions.restore(m, frame, saved)
+        narrowing.restore(m, frame, saved)
         del frame.conditions[mark:]
     if not decided and not frame.reachable:
         pinned_numbers.note_left(m, test, polarity, frame)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import conditions
+from graphlint.analysis import certainty
 from graphlint.analysis.events import StateLeft
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item, Write
@@ -32,7 +32,7 @@ def note_write(m: Machine, fields: Fields, key: Any, write: Write) -> None:
         return
     made = list(tensors_in(write.value, PARTS))
     if made and all(t.storage.graph is capture.graph and _is_computed(t) for t in made):
-        capture.carried[(id(fields), key)] = (write, read, conditions.certainty(m))
+        capture.carried[(id(fields), key)] = (write, read, certainty.now(m))
 
 
 def _any_item(key: Any) -> Any:
@@ -73,14 +73,14 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
     if not record.carried or graph is None:
         return
     again = graph.fields.get("stamp", 0) >= 2
-    for cell, (write, read, certainty) in record.carried.items():
+    for cell, (write, read, sure) in record.carried.items():
         last = record.written.get(cell)
         if last is not write or _is_refilled(m, record, read.value):
             continue
         if not again and not _is_refilled(m, record, write.value):
             continue
         event = StateLeft(place=write.place, name=read.name, read=read.place, replayed=place)
-        event.chain, event.capture, event.certainty = write.chain, record, certainty
+        event.chain, event.capture, event.certainty = write.chain, record, sure
         m.emit(event)
 
 

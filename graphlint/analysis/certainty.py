@@ -1,10 +1,26 @@
-"""How sure a finding may be."""
+"""How sure a finding may be, by the tests on the way to it that nobody could decide."""
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from graphlint.analysis.parts import change_of
+from graphlint.analysis.values import (
+    Change,
+    Const,
+    Host,
+    Value,
+    alternatives,
+)
+from graphlint.facts.pernode import summary
 from graphlint.finding import Confidence, Level
+
+if TYPE_CHECKING:
+    from graphlint.analysis.frames import Condition
+    from graphlint.analysis.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +29,70 @@ class Certainty:
 
     level: Level = Level.ERROR
     confidence: Confidence = Confidence.DEFINITE
+
+
+# Tests that choose a mode of the program: what is captured is one mode, most often not this one.
+MODE = re.compile(
+    r"debug|verbose|log|trace|profil|dump|check|valid|sanity|assert|prefill|extend|is_train|training|"
+    r"forward_mode|encoder|is_dummy|statistic|metric|record|eager|fallback|\bcpu\b|is_hip|is_npu|is_xpu",
+    re.IGNORECASE,
+)
+
+
+@summary
+def _reads_training(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "training"
+
+
+@summary
+def _chooses_mode(node: ast.AST) -> bool:
+    """Whether a test is of a mode of the program, by its text; a place that is no expression counts."""
+    text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+    return text == "" or MODE.search(text) is not None
+
+
+def _is_configuration(value: Value) -> bool:
+    """Whether a test is of host values that were set once: which of them is captured does not matter."""
+    return all(isinstance(part, (Host, Const)) for part in alternatives(value))
+
+
+_CONFIDENCES = tuple(Confidence)
+
+
+def _weaker(one: Confidence, other: Confidence) -> Confidence:
+    return max(one, other, key=_CONFIDENCES.index)
+
+
+def _doubt(m: Machine, condition: Condition) -> Certainty:
+    """What one undecided test leaves of certainty.
+
+    Modules are made in training mode, and a program that runs a backward pass has left them there.
+    """
+    if condition.polarity and m.trains and _reads_training(condition.place.node):
+        return Certainty(Level.ERROR, Confidence.LIKELY)
+    if _chooses_mode(condition.place.node):
+        return Certainty(Level.ERROR, Confidence.POSSIBLE)
+    if change_of(condition.value) is not Change.CONFIG:
+        return Certainty(Level.WARNING, Confidence.LIKELY)
+    if not _is_configuration(condition.value):
+        return Certainty(Level.ERROR, Confidence.LIKELY)
+    return Certainty()
+
+
+def now(m: Machine) -> Certainty:
+    """How sure a finding may be: undecided tests since the capture began lower it."""
+    capture = m.capture
+    first = capture.depth if capture is not None else max(0, len(m.frames) - 1)
+    level, confidence = Level.ERROR, Confidence.LIKELY if m.cuts else Confidence.DEFINITE
+    for index, frame in enumerate(m.frames[first:]):
+        start = capture.facts.get("conditions", 0) if capture is not None and index == 0 else 0
+        for condition in frame.conditions[start:]:
+            if condition.decided:
+                continue
+            if condition.doubt is None:
+                condition.doubt = _doubt(m, condition)
+            if condition.doubt.level is Level.WARNING:
+                level = Level.WARNING
+            if condition.doubt.confidence is not confidence:
+                confidence = _weaker(confidence, condition.doubt.confidence)
+    return Certainty(level, confidence)

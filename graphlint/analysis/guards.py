@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions
+from graphlint.analysis import conditions, equality, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Const, Fields, Host, Obj, Union, Value, alternatives, is_none, join_all
 from graphlint.facts.pernode import per_node
@@ -52,7 +52,7 @@ class Guard:
         if not self.for_none:
             answer = conditions.truth(part)
         elif not isinstance(part, Const):
-            answer = conditions.identical(part, Const(None))
+            answer = equality.identical(part, Const(None))
         return answer is not (not yes)
 
     def _known(self, part: Value, yes: bool) -> Value:
@@ -65,7 +65,7 @@ def of_test(m: Machine, test: ast.expr, frame: Frame) -> Guard | None:
     path, for_none, negated = _tested(test)
     if path is None:
         return None
-    owner = conditions.quiet(m, path.value, frame)
+    owner = narrowing.quiet(m, path.value, frame)
     if not isinstance(owner, Obj):
         return None
     held = owner.fields.get(path.attr)

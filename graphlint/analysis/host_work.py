@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions
+from graphlint.analysis import certainty
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, HostWork
 from graphlint.analysis.frames import Place
@@ -83,7 +83,7 @@ def note(m: Machine, operands: Iterable[Tensor], results: Iterable[Tensor], plac
     for each in made:
         if sources:
             sums = any(one.storage is each.storage for one in given)
-            works[each.storage] = Work(place, m.chain(place), conditions.certainty(m), sources, sums)
+            works[each.storage] = Work(place, m.chain(place), certainty.now(m), sources, sums)
         else:
             works.pop(each.storage, None)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import (
     arrays,
     attributes,
-    conditions,
     effects,
+    equality,
     extents,
     functions,
     graph_keys,
@@ -172,7 +172,7 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
         if not m.captures:
             effects.read(m, owner.fields, identity, value, place, _key_text(index))
         return m.refresh(m.tainted(owner.fields, identity, value, place, owner, _key_text(index)), place)
-    if conditions.contains(owner, index) is False:
+    if equality.contains(owner, index) is False:
         lazies.note_absent(m, owner.fields, identity)
     found = may_be_under(owner, identity)
     if found:

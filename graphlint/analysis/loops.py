@@ -15,6 +15,7 @@ from graphlint.analysis import (
     expressions,
     generators,
     indexing,
+    narrowing,
     orders,
     parallel,
     phases,
@@ -491,7 +492,7 @@ def turns(m: Machine, place: Place, iterable: Value, frame: Frame) -> Iterator[V
 def _filter(m: Machine, test: ast.expr, frame: Frame) -> bool | None:
     value = expressions.evaluate(m, test, frame)
     truth = conditions.test(m, value, test, frame, "comprehension filter")
-    conditions.narrow(m, test, True, frame)
+    narrowing.narrow(m, test, True, frame)
     return truth
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     carried,
+    certainty,
     conditions,
     effects,
     once,
@@ -189,7 +190,7 @@ class Machine:
     def emit(self, event: Event) -> None:
         event.capture = event.capture or self.capture
         event.chain = event.chain or self.chain(event.place)
-        event.certainty = event.certainty or conditions.certainty(self)
+        event.certainty = event.certainty or certainty.now(self)
         self.listener(event)
 
     def repetitions(self) -> tuple[tuple[Place, int | None], ...]:

@@ -11,6 +11,7 @@ from graphlint.analysis import (
     attributes,
     branches,
     conditions,
+    equality,
     expressions,
     hints,
     kinds,
@@ -62,9 +63,9 @@ def _run_case(
 def fits(m: Machine, pattern: ast.pattern, subject: Value, frame: Frame) -> bool | None:
     """Whether a value fits a pattern; None when that is not known."""
     if isinstance(pattern, ast.MatchValue):
-        return conditions.equal(subject, expressions.evaluate(m, pattern.value, frame))
+        return equality.equal(subject, expressions.evaluate(m, pattern.value, frame))
     if isinstance(pattern, ast.MatchSingleton):
-        return conditions.identical(subject, Const(pattern.value))
+        return equality.identical(subject, Const(pattern.value))
     if isinstance(pattern, ast.MatchOr):
         answers = [fits(m, part, subject, frame) for part in pattern.patterns]
         return True if True in answers else None if None in answers else False

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, graph_keys
+from graphlint.analysis import conditions, graph_keys, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import change_of
@@ -113,7 +113,7 @@ def _found(m: Machine, node: ast.expr, frame: Frame) -> tuple[Cell, Union] | Non
     if isinstance(node, ast.Name):
         fields, key = frame.env.fields, node.id
     elif isinstance(node, ast.Attribute):
-        fields, key = conditions.fields_of(m, node.value, frame), node.attr
+        fields, key = narrowing.fields_of(m, node.value, frame), node.attr
     value = fields.get(key) if fields is not None else None
     if not isinstance(value, Union) or not any(map(is_none, value.values)):
         return None

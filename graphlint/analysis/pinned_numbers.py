@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions
+from graphlint.analysis import narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Const, Host, Value
@@ -41,7 +41,7 @@ def _tested(m: Machine, frame: Frame) -> set[tuple[object, int]]:
 
 def _identified(m: Machine, test: ast.expr, answer: bool, frame: Frame) -> Iterator[tuple[object, int]]:
     for node, number in _pins(test, answer):
-        value = conditions.quiet(m, node, frame)
+        value = narrowing.quiet(m, node, frame)
         if isinstance(value, Host):
             yield identity_of(value), number
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, own_text
+from graphlint.analysis import narrowing, own_text
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Change, Const, Fields, Function, Host, Obj, Value
 from graphlint.facts.pernode import per_node
@@ -44,7 +44,7 @@ def _asked(test: ast.expr) -> tuple[ast.Attribute, ...]:
 
 def _count(m: Machine, test: ast.expr, node: ast.Attribute, frame: Frame) -> tuple[Fields, str] | None:
     """The cell of a field that eager code counts up or down, if it has been tested here before."""
-    owner = conditions.quiet(m, node.value, frame)
+    owner = narrowing.quiet(m, node.value, frame)
     held = owner.fields.get(node.attr) if isinstance(owner, Obj) else None
     if not isinstance(owner, Obj) or not isinstance(held, Const) or type(held.value) is not int:
         return None

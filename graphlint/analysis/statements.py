@@ -18,6 +18,7 @@ from graphlint.analysis import (
     loops,
     matching,
     names,
+    narrowing,
     own_text,
     refills,
     returns,
@@ -73,7 +74,7 @@ def _assert(m: Machine, node: ast.Assert, frame: Frame) -> None:
     if conditions.test(m, value, node.test, frame, "assert") is False and m.captures:
         frame.reachable = False
         return
-    for text, (_, narrowed) in conditions.narrow(m, node.test, True, frame).items():
+    for text, (_, narrowed) in narrowing.narrow(m, node.test, True, frame).items():
         if not text.startswith("?"):
             m.heap.write(frame.env.fields, text, narrowed)
 

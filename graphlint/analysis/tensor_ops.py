@@ -7,7 +7,7 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
-    conditions,
+    certainty,
     derived,
     effects,
     gradients,
@@ -305,7 +305,7 @@ def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -
     if is_none(value):
         return
     place = frame.place(node)
-    capture.host_uses.append(HostUse(value, cells, use, place, m.chain(place), conditions.certainty(m)))
+    capture.host_uses.append(HostUse(value, cells, use, place, m.chain(place), certainty.now(m)))
 
 
 def is_key(keys: Set[object], value: Value) -> bool:

@@ -7,7 +7,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import expressions, tensor_ops
+from graphlint.analysis import arithmetic, expressions, tensor_ops
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import MAX_ALTERNATIVES, Const, Unknown, Value, alternatives, join_all
@@ -20,10 +20,10 @@ def joined(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
     """The value of an f-string; where a part is one of several, so is the text."""
     parts = [_text_part(m, part, frame) for part in node.values]
     if math.prod(len(alternatives(part)) for part in parts) > MAX_ALTERNATIVES:
-        return expressions.derived("text", *parts, kind="str")
+        return arithmetic.derived("text", *parts, kind="str")
     texts = [_text_of(each) for each in itertools.product(*map(alternatives, parts))]
     known = [text for text in texts if text is not None]
-    return join_all(known) if len(known) == len(texts) else expressions.derived("text", *parts, kind="str")
+    return join_all(known) if len(known) == len(texts) else arithmetic.derived("text", *parts, kind="str")
 
 
 def _text_part(m: Machine, part: ast.expr, frame: Frame) -> Value:
@@ -33,14 +33,14 @@ def _text_part(m: Machine, part: ast.expr, frame: Frame) -> Value:
     value = expressions.evaluate(m, part.value, frame)
     tensor_ops.formatted(m, part.value, value, frame, "f-string")
     if part.format_spec is not None or part.conversion != -1:
-        return expressions.derived("formatted", value, kind="str")
+        return arithmetic.derived("formatted", value, kind="str")
     return value
 
 
 def _text_of(parts: tuple[Value, ...]) -> Value | None:
     texts = [_plain_text(part) for part in parts]
     known = [text for text in texts if text is not None]
-    if len(known) < len(texts) or sum(map(len, known)) > expressions.LONGEST_TEXT:
+    if len(known) < len(texts) or sum(map(len, known)) > arithmetic.LONGEST_TEXT:
         return None
     return Const("".join(known), frozenset().union(*map(cells_of, parts)))
 

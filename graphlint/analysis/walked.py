@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, effects, renewals
+from graphlint.analysis import certainty, effects, renewals
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, HostUse, Read, Write, value_in
 from graphlint.analysis.values import (
@@ -30,7 +30,7 @@ def note(m: Machine, owner: Sequence_) -> None:
     if capture is None or capture.compiled or owner.kind != "list" or owner.serial > capture.serial:
         return
     if owner.items:
-        count, sure = Const(len(owner.items)), conditions.certainty(m)
+        count, sure = Const(len(owner.items)), certainty.now(m)
         use = HostUse(count, NO_CELLS, "elements", place, m.chain(place), sure)
         capture.walked.setdefault((id(owner.fields), effects.ITEMS), (owner, use))
 
@@ -49,7 +49,7 @@ def note_table(m: Machine, table: Mapping) -> None:
     named = capture.facts.get("tables", {}).get(table.serial) if capture is not None else None
     if capture is not None and named is not None:
         count, cells = Const(len(table.fields)), frozenset({(id(named.fields), named.key)})
-        use = HostUse(count, cells, "elements", place, m.chain(place), conditions.certainty(m))
+        use = HostUse(count, cells, "elements", place, m.chain(place), certainty.now(m))
         capture.facts.setdefault("walked", {}).setdefault(table.serial, (named, use))
 
 

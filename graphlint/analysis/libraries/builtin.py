@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from graphlint.analysis import (
+    arithmetic,
     calls,
     conditions,
     effects,
-    expressions,
     functions,
     indexing,
     loops,
@@ -65,8 +65,8 @@ def _number(call: Call) -> Value:
         return Const(bool(number) if kind == "bool" else made, value.cells)
     if kind == "bool":
         answer = conditions.truth(value)
-        return Const(answer, cells_of(value)) if answer is not None else expressions.derived("bool", value)
-    return expressions.derived(kind, value, kind=kind)
+        return Const(answer, cells_of(value)) if answer is not None else arithmetic.derived("bool", value)
+    return arithmetic.derived(kind, value, kind=kind)
 
 
 def _scalar(call: Call, name: str, value: Value, how: str) -> None:
@@ -89,7 +89,7 @@ def _text(call: Call) -> Value:
     tensor_ops.formatted(call.m, call.node, value, call.frame, call.name.rpartition(".")[2])
     if isinstance(value, Const) and isinstance(value.value, str):
         return value
-    return expressions.derived("str", value, kind="str")
+    return arithmetic.derived("str", value, kind="str")
 
 
 @model("builtins.print", "pprint.pprint")
@@ -271,7 +271,7 @@ def _extreme(call: Call) -> Value:
 
 def _host_extreme(call: Call, values: list[Value]) -> Value:
     """The largest of unknown things is a host number where it is compared with one, or out of a list."""
-    made = expressions.derived(call.name, *values)
+    made = arithmetic.derived(call.name, *values)
     if not isinstance(made, Unknown) or not (len(call.args) == 1 or any(map(_is_number, values))):
         return made
     return Host("any", made.change)
@@ -289,7 +289,7 @@ def _sum(call: Call) -> Value:
     if tensors:
         tensor_ops.note_use(call.m, tensors, call.place)
         return call.m.tensor(tensor_ops.common_device(tensors), call.place, tensors[0].kind, tensors[0].ndim)
-    return expressions.derived("sum", *values) if values else Const(0)
+    return arithmetic.derived("sum", *values) if values else Const(0)
 
 
 @model("builtins.any", "builtins.all")
@@ -304,7 +304,7 @@ def _quantified(call: Call) -> Value:
     answers = [conditions.truth(v) for v in values]
     if rest is None and None not in answers:
         return Const(any(answers) if call.name.endswith("any") else all(answers))
-    return expressions.derived(call.name, *values, kind="bool") if values else Host("bool")
+    return arithmetic.derived(call.name, *values, kind="bool") if values else Host("bool")
 
 
 @model("builtins.abs", "builtins.round", "builtins.pow", "builtins.divmod", "builtins.hash", "builtins.ord")
@@ -313,7 +313,7 @@ def _arithmetic(call: Call) -> Value:
         if call.name in ("builtins.hash", "builtins.ord"):
             return Host("int")
         return tensor_ops.fresh_like(call.m, call.args[0], call.place)
-    return expressions.derived(call.name, *call.args) if call.args else Unknown("number")
+    return arithmetic.derived(call.name, *call.args) if call.args else Unknown("number")
 
 
 @model("builtins.map", "builtins.filter")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from graphlint.analysis import (
-    conditions,
+    arithmetic,
     effects,
-    expressions,
+    equality,
     indexing,
     lazies,
     loops,
@@ -102,7 +102,7 @@ def _copy(call: Call) -> Value:
 
 @model("builtins.list.index", "builtins.list.count")
 def _index(call: Call) -> Value:
-    return expressions.derived(call.name, *call.args, kind="int") if call.args else Host("int")
+    return arithmetic.derived(call.name, *call.args, kind="int") if call.args else Host("int")
 
 
 @model("builtins.list.reverse")
@@ -121,7 +121,7 @@ def _dict_get(call: Call) -> Value:
     if not isinstance(owner, Mapping) or key is None:
         return Unknown("get")
     default = call.get(1, "default") or NONE
-    found = conditions.contains(owner, key)
+    found = equality.contains(owner, key)
     if found is False:
         lazies.note_absent(call.m, owner.fields, identity_of(key))
         if call.name.endswith("setdefault"):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from graphlint.analysis import (
+    arithmetic,
     calls,
-    conditions,
     contexts,
-    expressions,
+    equality,
     generators,
     gradients,
     indexing,
@@ -171,7 +171,7 @@ def _call_cached(call: Call) -> Value:
     """A memoised function: the result of the first call with equal arguments, kept by the cache alone."""
     results = call.this.fields["elements"]
     key = Sequence_(call.arguments.all(), "tuple")
-    found = conditions.contains(results, key)
+    found = equality.contains(results, key)
     # Captured code asks for what warm-up asked for: an argument that only seems new is taken to be known.
     if found or (found is None and call.m.captures):
         return indexing.get_item(call.m, results, key, call.node, call.frame)
@@ -369,7 +369,7 @@ def _bisect(call: Call) -> Value:
     if not call.args:
         return Host("int")
     call.m.emit(Called(place=call.place, what="bisect", target=call.args[0]))
-    return expressions.derived("bisect", *call.args, kind="int")
+    return arithmetic.derived("bisect", *call.args, kind="int")
 
 
 @model("host.format", "host.join")

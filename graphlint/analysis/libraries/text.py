@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import expressions
+from graphlint.analysis import arithmetic
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import Const, Host, Sequence_, Unknown, Value
@@ -29,7 +29,7 @@ def _method(call: Call) -> Value:
     if name in _PARTS:
         return Sequence_((), "list", Host("str"))
     kind = "bool" if name in _TESTS else "int" if name in _NUMBERS else "str"
-    return expressions.derived(call.name, *_operands(call), kind=kind)
+    return arithmetic.derived(call.name, *_operands(call), kind=kind)
 
 
 def _is_text(value: Value | None) -> bool:

@@ -1,0 +1,130 @@
+"""When values are certainly the same, equal, or found in a container; and when certainly not."""
+
+from __future__ import annotations
+
+from graphlint.analysis.classes import EnumMember
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.symbols import symbols_in
+from graphlint.analysis.values import (
+    Class,
+    Const,
+    Function,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Unknown,
+    Value,
+    alternatives,
+    is_none,
+)
+
+
+def identical(left: Value, right: Value) -> bool | None:
+    """`left is right` for None, booleans, enum members, classes and objects."""
+    answers = {_identical(a, b) for a in alternatives(left) for b in alternatives(right)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _identical(left: Value, right: Value) -> bool | None:
+    if isinstance(left, (Unknown, Host)) or isinstance(right, (Unknown, Host)):
+        known, other = (left, right) if isinstance(right, (Unknown, Host)) else (right, left)
+        if isinstance(other, Host) and is_none(known):
+            return False if other.kind in ("int", "float", "str", "bool") else None
+        return None
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left.value is right.value or (
+            type(left.value) is type(right.value) and left.value == right.value
+        )
+    if isinstance(left, Const) != isinstance(right, Const):
+        return False
+    ids = identity_of(left), identity_of(right)
+    return ids[0] == ids[1] if None not in ids else None
+
+
+def equal(left: Value, right: Value) -> bool | None:
+    """`left == right` where both are known well enough."""
+    answers: set[bool | None] = set()
+    for a in alternatives(left):
+        for b in alternatives(right):
+            if isinstance(a, Const) and isinstance(b, Const):
+                answers.add(_equal_constants(a.value, b.value))
+            else:
+                ids = identity_of(a), identity_of(b)
+                answers.add(True if ids[0] is not None and ids[0] == ids[1] else _certainly_unequal(a, b))
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _equal_constants(left: object, right: object) -> bool | None:
+    if isinstance(left, EnumMember) is not isinstance(right, EnumMember):
+        member = left if isinstance(left, EnumMember) else right
+        assert isinstance(member, EnumMember)
+        return None if member.info.is_number_enum else False
+    return bool(left == right)
+
+
+def _certainly_unequal(left: Value, right: Value) -> bool | None:
+    """False (not equal) for a constant against an object or container, None against anything known."""
+    for one, other in ((left, right), (right, left)):
+        if not isinstance(one, Const) or isinstance(other, (Unknown, Const)):
+            continue
+        if one.value is None or isinstance(other, (Class, Function, Sequence_, Mapping)):
+            return False
+        if isinstance(other, Obj) and not isinstance(other.cls, str) and other.cls.find("__eq__") is None:
+            return False
+    return None
+
+
+def contains(where: Value, item: Value) -> bool | None:
+    """`item in where` for containers whose content is known."""
+    identity = identity_of(item)
+    if isinstance(where, Mapping):
+        return _mapping_contains(where, item, identity)
+    if isinstance(where, Sequence_):
+        answers = [equal(item, element) for element in where.items]
+        if True in answers:
+            return True
+        return False if where.rest is None and None not in answers else None
+    if isinstance(where, Const) and isinstance(item, Const) and isinstance(where.value, str):
+        return str(item.value) in where.value
+    return None
+
+
+def _mapping_contains(where: Mapping, item: Value, identity: object) -> bool | None:
+    if not where.fields:
+        return False
+    if identity is not None and identity in where.fields:
+        return True
+    if Mapping.REST in where.fields or identity is None:
+        return None
+    if isinstance(item, (Const, Obj)) and all(key[0] in ("const", "object") for key in where.fields):
+        return False
+    return False if _streams_differ(identity, where) else None
+
+
+def is_seen_size(where: Value, item: Value) -> bool:
+    """Whether a size is looked for among sizes of the same kind: warm-up has had those that are captured."""
+    kind = _size_kind(identity_of(item))
+    return (
+        kind is not None and isinstance(where, Mapping) and any(_size_kind(k) == kind for k in where.fields)
+    )
+
+
+def _size_kind(identity: object) -> object:
+    """Which dimension of some tensor an identity speaks of; tuples of such by their parts."""
+    match identity:
+        case ("host", ("size", _, dimension)):
+            return ("size", dimension)
+        case ("tuple", tuple(parts)):
+            kinds = [_size_kind(part) or part for part in parts]
+            return tuple(kinds) if any(_size_kind(part) for part in parts) else None
+    return None
+
+
+def _streams_differ(identity: object, where: Mapping) -> bool:
+    """Whether keys differ only because each names another stream."""
+    return _names_stream(identity) and all(map(_names_stream, where.fields))
+
+
+def _names_stream(identity: object) -> bool:
+    return any(isinstance(part, str) and "stream" in part for part in symbols_in(identity))

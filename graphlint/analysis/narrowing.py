@@ -1,0 +1,207 @@
+"""What a test says of the names in it: their other alternatives are ruled out in the arm behind it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import (
+    conditions,
+    equality,
+    graph_keys,
+    kinds,
+)
+from graphlint.analysis.frames import Frame, KeptTest
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.values import (
+    NONE,
+    Fields,
+    Mapping,
+    Obj,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    join_all,
+)
+from graphlint.facts.pernode import per_node
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+Narrowing = dict[str, tuple[Value | None, Value]]
+
+
+def asks_for_none(node: ast.AST) -> bool:
+    """`x is None`: a number that changes from call to call is there in every call."""
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return False
+    return isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
+
+
+def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowing:
+    """Rebind names whose alternatives a test rules out; returns what to put back afterwards."""
+    saved: Narrowing = {}
+    if not m.captures:
+        _note_found(m, node, polarity, frame)
+    for text, value in _implied(m, node, polarity, frame):
+        old = saved[text][0] if text in saved else frame.env.fields.get(text)
+        saved[text] = (old, value)
+        frame.env.fields[text] = value
+    return saved
+
+
+def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> None:
+    """What `key in graphs`, or `graphs.get(key)` that is not None, says: the entry is one of those there."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        _note_found(m, node.operand, not polarity, frame)
+        return
+    looked_up = _lookup(node, polarity)
+    table, key = [quiet(m, part, frame) for part in looked_up] if looked_up is not None else (None, None)
+    if isinstance(table, Mapping) and key is not None and table.fields:
+        identity, held = identity_of(key), join_all(value for _, value in table.entries())
+        if identity is not None and identity not in table.fields and graph_keys.held_graphs(held):
+            m.heap.write(table.fields, identity, (key, held))
+
+
+def _lookup(node: ast.expr, polarity: bool) -> tuple[ast.expr, ast.expr] | None:
+    """The table and the key of a test that has found something under the key."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    operator, call = node.ops[0], node.left
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return (node.comparators[0], node.left) if isinstance(operator, ast.In) is polarity else None
+    if not asks_for_none(node) or isinstance(operator, ast.Is) is polarity:
+        return None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
+        return (call.func.value, call.args[0]) if len(call.args) == 1 else None
+    return None
+
+
+def restore(m: Machine, frame: Frame, saved: Narrowing) -> None:
+    """Put back narrowed names that the arm did not write itself; of others undoing the arm does so."""
+    for text, (old, narrowed_to) in saved.items():
+        if frame.env.fields.get(text) is not narrowed_to:
+            m.heap.correct(frame.env.fields, text, narrowed_to, old)
+            continue
+        if old is None:
+            del frame.env.fields[text]
+        else:
+            frame.env.fields[text] = old
+
+
+def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
+    """The value of an attribute path as narrowed by an enclosing test."""
+    if not isinstance(value, Union) or not any(c.decided is False for c in frame.conditions):
+        return value
+    found = frame.env.fields.get(path_text(node))
+    return found if isinstance(found, Value) else value
+
+
+def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _implied(m, node.operand, not polarity, frame)
+    if isinstance(node, ast.BoolOp):
+        if isinstance(node.op, ast.And) is polarity:
+            return [pair for part in node.values for pair in _implied(m, part, polarity, frame)]
+        return []
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None:
+            is_none = isinstance(node.ops[0], ast.Is) is polarity
+            return _kept(
+                m, node.left, frame, lambda part: (equality.identical(part, NONE) is not False) is is_none
+            )
+    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
+        return _isinstance_implied(m, node, polarity, frame)
+    if isinstance(node, ast.Name) and (test := _kept_test(node.id, frame)) is not None:
+        return _implied(m, test, polarity, frame)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _kept(m, node, frame, lambda part: conditions.truth(part) is not (not polarity))
+    return []
+
+
+def keep_test(name: str, node: ast.expr, answer: Value, frame: Frame) -> None:
+    """Remember that a local name keeps the answer of a test: `is_table = isinstance(x, dict)`."""
+    names = _names_tested(node)
+    if names:
+        frame.tests[name] = KeptTest(node, answer, {each: frame.env.fields.get(each) for each in names})
+
+
+def _kept_test(name: str, frame: Frame) -> ast.expr | None:
+    """The test whose answer a name keeps, as long as neither it nor what it asked about was bound anew."""
+    kept = frame.tests.get(name)
+    if kept is None or frame.env.fields.get(name) is not kept.answer:
+        return None
+    same = all(frame.env.fields.get(each) is value for each, value in kept.names.items())
+    return kept.node if same else None
+
+
+@per_node
+def _names_tested(node: ast.expr) -> frozenset[str]:
+    """The names in a test that says something about one of them; none for other expressions."""
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node = node.operand
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+    if not is_call and not asks_for_none(node):
+        return frozenset()
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name)) - {"isinstance"}
+
+
+def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name == "is_tensor":
+        return _kept(m, node.args[0], frame, lambda part: isinstance(part, Tensor) is polarity or _open(part))
+    if name != "isinstance" or len(node.args) != 2:
+        return []
+
+    wanted = kinds.class_values(m, node.args[1], frame)
+    keep = _kept(
+        m,
+        node.args[0],
+        frame,
+        lambda part: kinds.is_instance(part, wanted) is not (not polarity),
+    )
+    if polarity and not keep:
+        made = kinds.instance_of_tested(m, node, wanted, frame)
+        text = path_text(node.args[0])
+        return [(text, made)] if made is not None and text else []
+    return keep
+
+
+def _open(part: Value) -> bool:
+    return isinstance(part, Unknown)
+
+
+@per_node
+def path_text(node: ast.expr) -> str:
+    """The cell that narrows a name or an attribute path; empty for any other expression."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
+
+
+def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[str, Value]]:
+    value = quiet(m, node, frame)
+    if not isinstance(value, Union) or not callable(keep):
+        return []
+    text = path_text(node)
+    left = [part for part in value.values if keep(part)]
+    return [(text, join_all(left))] if left and len(left) < len(value.values) else []
+
+
+def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
+    """The value of an attribute path without events: names and plain fields only."""
+    if isinstance(node, ast.Name):
+        scopes = (frame.env, *frame.env.parents())
+        return next((env.fields[node.id] for env in scopes if node.id in env.fields), None)
+    if isinstance(node, ast.Attribute):
+        owner = quiet(m, node.value, frame)
+        return owner.fields.get(node.attr) if isinstance(owner, Obj) else None
+    return None
+
+
+def fields_of(m: Machine, node: ast.expr, frame: Frame) -> Fields | None:
+    """The fields of the object that an attribute path names, without events."""
+    owner = quiet(m, node, frame)
+    return owner.fields if isinstance(owner, Obj) else None
