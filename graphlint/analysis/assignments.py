@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     arithmetic,
+    elements,
     expressions,
     functions,
     indexing,
-    loops,
     narrowing,
     storing,
 )
@@ -61,7 +61,7 @@ def run_augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
     if tensors or (isinstance(old, Unknown) and old.reason == storing.DELETED):
         return  # memory stays what it is, and what is not there cannot be added to
     if isinstance(old, Sequence_) and isinstance(node.op, ast.Add):
-        known, rest = loops.elements_of(m, value)
+        known, rest = elements.of(m, value)
         indexing.extend(m, old, known, rest, node, frame)
         return
     result = arithmetic.binary(m, node, node.op, old, value, frame, augmented=True)
@@ -165,7 +165,7 @@ def unpacked(m: Machine, value: Value, count: int, star: int | None = None) -> l
         return [join_all(row[i] for row in rows) for i in range(count)] if rows else [Unknown("none")] * count
     if isinstance(value, Obj) and value.cls == "torch.Size" and star is None:
         return [indexing.size_of(value, Const(index)) for index in range(count)]
-    known, rest = loops.elements_of(m, value)
+    known, rest = elements.of(m, value)
     if star is not None:
         tail = count - star - 1
         middle = Sequence_(known[star : len(known) - tail], "list", rest)

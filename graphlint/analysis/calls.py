@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     attributes,
     captures,
+    elements,
     expressions,
     functions,
     handed,
@@ -17,7 +18,6 @@ from graphlint.analysis import (
     instances,
     library,
     lifetimes,
-    loops,
     parallel,
     streams,
     tensor_ops,
@@ -87,7 +87,7 @@ def evaluate_arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
     arguments = Arguments()
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            known, rest = loops.elements_of(m, expressions.evaluate(m, argument.value, frame))
+            known, rest = elements.of(m, expressions.evaluate(m, argument.value, frame))
             arguments.args.extend(known)
             if rest is not None:
                 arguments.more = rest if arguments.more is None else join(arguments.more, rest)

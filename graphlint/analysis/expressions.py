@@ -13,12 +13,13 @@ from graphlint.analysis import (
     attributes,
     calls,
     comparisons,
+    comprehensions,
     conditions,
     correlations,
+    elements,
     functions,
     generators,
     indexing,
-    loops,
     names,
     narrowing,
     texts,
@@ -156,7 +157,7 @@ def _sequence(m: Machine, node: ast.List | ast.Tuple | ast.Set, frame: Frame) ->
     for element in node.elts:
         if isinstance(element, ast.Starred):
             inner = evaluate(m, element.value, frame)
-            known, more = loops.elements_of(m, inner)
+            known, more = elements.of(m, inner)
             items.extend(known)
             rest = more if rest is None else rest if more is None else join(rest, more)
         else:
@@ -224,7 +225,7 @@ def _yield_from(m: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
     source = evaluate(m, node.value, frame)
     if isinstance(source, Obj) and source.cls == "generator" and generators.is_project(source):
         return generators.delegate(m, source, forward)
-    for value in loops.all_elements(m, source):
+    for value in elements.all_elements(m, source):
         forward(value)
     return NONE
 
@@ -250,10 +251,10 @@ def _handlers() -> dict[type[ast.expr], Callable[[Machine, Any, Frame], Value]]:
         ast.Subscript: _subscript,
         ast.Slice: _slice,
         ast.Lambda: _lambda,
-        ast.ListComp: loops.comprehension,
-        ast.SetComp: loops.comprehension,
-        ast.GeneratorExp: loops.comprehension,
-        ast.DictComp: loops.comprehension,
+        ast.ListComp: comprehensions.evaluate,
+        ast.SetComp: comprehensions.evaluate,
+        ast.GeneratorExp: comprehensions.evaluate,
+        ast.DictComp: comprehensions.evaluate,
         ast.NamedExpr: _walrus,
         ast.Starred: _inner,
         ast.Await: _inner,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, loops, orders
+from graphlint.analysis import elements, functions, loops, orders
 from graphlint.analysis.frames import Frame, Loop, Place
 from graphlint.analysis.values import (
     NONE,
@@ -117,10 +117,10 @@ def iterate_object(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | N
             return collect(m, result)
         if name == "__getitem__":
             return (), result
-        return loops.elements_of(m, result) if result is not value else ((), Unknown("iterator"))
+        return elements.of(m, result) if result is not value else ((), Unknown("iterator"))
     held = value.fields.get("elements")
     if held is not None:
-        return loops.elements_of(m, held)
+        return elements.of(m, held)
     return (), Unknown("element")
 
 

@@ -11,11 +11,11 @@ from graphlint.analysis import (
     attributes,
     branches,
     conditions,
+    elements,
     equality,
     expressions,
     hints,
     kinds,
-    loops,
     statements,
 )
 from graphlint.analysis.frames import Frame
@@ -139,4 +139,4 @@ def bind(m: Machine, pattern: ast.pattern, subject: Value, frame: Frame) -> None
         m.heap.write(frame.env.fields, pattern.name, subject)
     elif isinstance(pattern, ast.MatchMapping):
         for part in pattern.patterns:
-            bind(m, part, loops.joined_elements(m, Unknown("item of a mapping")), frame)
+            bind(m, part, elements.joined_elements(m, Unknown("item of a mapping")), frame)

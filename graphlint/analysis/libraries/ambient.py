@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import attributes, calls, loops, storing
+from graphlint.analysis import attributes, calls, elements, storing
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Const, Mapping, Obj, Sequence_, Unknown, Value
@@ -70,7 +70,7 @@ def _namedtuple(call: Call) -> Value:
     if isinstance(fields, Const) and isinstance(fields.value, str):
         names: list[Value] = [Const(name) for name in fields.value.replace(",", " ").split()]
     else:
-        names = list(loops.elements_of(call.m, fields)[0]) if fields is not None else []
+        names = list(elements.of(call.m, fields)[0]) if fields is not None else []
     made.fields["names"] = Sequence_(names, "tuple")
     return made
 

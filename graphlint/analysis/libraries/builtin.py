@@ -5,11 +5,12 @@ from __future__ import annotations
 from graphlint.analysis import (
     arithmetic,
     calls,
+    comprehensions,
     conditions,
     effects,
+    elements,
     functions,
     indexing,
-    loops,
     orders,
     parallel,
     tensor_ops,
@@ -121,7 +122,7 @@ def _range(call: Call) -> Value:
             if isinstance(part, Tensor):
                 _scalar(call, "Tensor.__index__", part, "range")
         tensor_ops.host_use(call.m, call.node, value, "loop", call.frame)
-    made = loops.range_of(tuple(call.args))
+    made = elements.range_of(tuple(call.args))
     step = call.args[2] if len(call.args) > 2 else Const(1)
     if isinstance(step, Const) and isinstance(step.value, int):
         orders.note(call.m, made, "ascending" if step.value > 0 else "descending")
@@ -131,18 +132,18 @@ def _range(call: Call) -> Value:
 @model("builtins.enumerate")
 def _enumerate(call: Call) -> Value:
     iterable = call.get(0, "iterable")
-    return loops.enumerated(call.m, iterable or Unknown("iterable"), call.get(1, "start") or Const(0))
+    return elements.enumerated(call.m, iterable or Unknown("iterable"), call.get(1, "start") or Const(0))
 
 
 @model("builtins.zip", "itertools.product", "itertools.zip_longest")
 def _zip(call: Call) -> Value:
-    return loops.zipped(call.m, tuple(call.args))
+    return elements.zipped(call.m, tuple(call.args))
 
 
 @model("builtins.reversed")
 def _reversed(call: Call) -> Value:
     value = call.get(0, "sequence")
-    known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
+    known, rest = elements.of(call.m, value) if value is not None else ((), None)
     made = Sequence_(tuple(reversed(known)), "list", rest, change_of(value) if value else Change.CONFIG)
     made.length = value.length if isinstance(value, Sequence_) else None
     orders.note(call.m, made, orders.opposite(call.m, value))
@@ -152,7 +153,7 @@ def _reversed(call: Call) -> Value:
 @model("builtins.sorted", "builtins.list.sort")
 def _sorted(call: Call) -> Value:
     value = call.owner if call.name.endswith("sort") else call.get(0, "iterable")
-    known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
+    known, rest = elements.of(call.m, value) if value is not None else ((), None)
     values = [*known, rest] if rest is not None else [*known]
     held = [t for v in values for t in tensors_in(v, 0)]
     if held and "key" not in call.arguments.kwargs:
@@ -206,7 +207,7 @@ def _sequence(call: Call) -> Value:
             if kind == "tuple":
                 return part
             return Sequence_((), kind, Host("int", Change.SHAPE), Change.SHAPE)
-    known, rest = loops.elements_of(call.m, value)
+    known, rest = elements.of(call.m, value)
     made = Sequence_(known, kind, rest, change_of(value), call.place)
     if kind != "set":
         orders.note(call.m, made, orders.of(call.m, value))
@@ -252,7 +253,7 @@ def _defaultdict(call: Call) -> Value:
 def _extreme(call: Call) -> Value:
     values, several = list(call.args), True
     if len(values) == 1:
-        known, rest = loops.elements_of(call.m, values[0])
+        known, rest = elements.of(call.m, values[0])
         values, several = [*known, *([rest] if rest is not None else [])], len(known) > 1 or rest is not None
     tensors = [v for v in values if isinstance(v, Tensor)]
     _run_key(call, values)
@@ -284,7 +285,7 @@ def _is_number(value: Value) -> bool:
 @model("builtins.sum")
 def _sum(call: Call) -> Value:
     value = call.get(0, "iterable")
-    values = loops.all_elements(call.m, value) if value is not None else []
+    values = elements.all_elements(call.m, value) if value is not None else []
     tensors = [t for v in values for t in tensors_in(v, 0)]
     if tensors:
         tensor_ops.note_use(call.m, tensors, call.place)
@@ -295,7 +296,7 @@ def _sum(call: Call) -> Value:
 @model("builtins.any", "builtins.all")
 def _quantified(call: Call) -> Value:
     value = call.get(0, "iterable")
-    known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
+    known, rest = elements.of(call.m, value) if value is not None else ((), None)
     values = [*known, rest] if rest is not None else [*known]
     for part in values:
         for tensor in tensors_in(part, 0):
@@ -320,7 +321,7 @@ def _arithmetic(call: Call) -> Value:
 def _map(call: Call) -> Value:
     if len(call.args) < 2:
         return Unknown("map")
-    turns = loops.turns(call.m, call.place, call.args[1], call.frame)
+    turns = comprehensions.turns(call.m, call.place, call.args[1], call.frame)
     pairs = [
         (element, calls.call(call.m, call.args[0], Arguments([element]), call.node, call.frame))
         for element in turns
@@ -342,7 +343,7 @@ def _announce_next(call: Call, iterator: Value) -> None:
 def _next(call: Call) -> Value:
     value = call.get(0, "iterator")
     _announce_next(call, value or NONE)
-    known, rest = loops.elements_of(call.m, value) if value is not None else ((), None)
+    known, rest = elements.of(call.m, value) if value is not None else ((), None)
     first = known[0] if known else rest if rest is not None else Unknown("next", Change.CHANGING)
     default = call.get(1, "default")
     return join(first, default) if default is not None and not known else first

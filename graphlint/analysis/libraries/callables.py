@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphlint.analysis import attributes, calls, expressions, indexing, kinds, loops
+from graphlint.analysis import attributes, calls, elements, expressions, indexing, kinds
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
@@ -78,9 +78,9 @@ def _method_type(call: Call) -> Value:
 def _reduce(call: Call) -> Value:
     if len(call.args) < 2:
         return Unknown(call.name)
-    values = [*call.args[2:3], *loops.all_elements(call.m, call.args[1])]
+    values = [*call.args[2:3], *elements.all_elements(call.m, call.args[1])]
     result = values[0] if values else Unknown("empty")
-    for value in values[1 : 1 + loops.UNROLLED]:
+    for value in values[1 : 1 + elements.UNROLLED]:
         result = calls.call(
             call.m, call.args[0], Arguments([result, value]), call.node, call.frame, call.place
         )
@@ -91,10 +91,10 @@ def _reduce(call: Call) -> Value:
 def _starmap(call: Call) -> Value:
     if len(call.args) < 2:
         return Unknown(call.name)
-    known, rest = loops.elements_of(call.m, call.args[1])
+    known, rest = elements.of(call.m, call.args[1])
     made = []
-    for row in [*known[: loops.UNROLLED], *([rest] if rest is not None else [])]:
-        items, more = loops.elements_of(call.m, row)
+    for row in [*known[: elements.UNROLLED], *([rest] if rest is not None else [])]:
+        items, more = elements.of(call.m, row)
         arguments = Arguments(list(items))
         arguments.more = more
         made.append(calls.call(call.m, call.args[0], arguments, call.node, call.frame, call.place))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import loops
+from graphlint.analysis import elements
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import (
@@ -58,7 +58,7 @@ def _choice(call: Call) -> Value:
     population = call.args[0] if call.args else None
     if population is None or isinstance(population, (Const, Host)):
         return number
-    chosen = loops.joined_elements(call.m, population)
+    chosen = elements.joined_elements(call.m, population)
     picked = number if isinstance(chosen, (Const, Host)) else chosen
     single = call.name.endswith(".choice")
     return picked if single else Sequence_((), "list", picked, Change.CHANGING)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from graphlint.analysis import (
     arithmetic,
     effects,
+    elements,
     equality,
     indexing,
     lazies,
-    loops,
     orders,
     orphans,
     walked,
@@ -26,7 +26,7 @@ def update(call: Call, made: Mapping, source: Value) -> None:
             call.m.heap.write(made.fields, key, entry)
             call.m.log_write(made.fields, key, entry[1], call.place)
         return
-    for pair in loops.all_elements(call.m, source):
+    for pair in elements.all_elements(call.m, source):
         if isinstance(pair, Sequence_) and len(pair.items) == 2:
             indexing.set_item(call.m, made, pair.items[0], pair.items[1], None)
 
@@ -51,7 +51,7 @@ def _push(call: Call) -> Value:
 @model("builtins.list.extend", "builtins.set.update")
 def _extend(call: Call) -> Value:
     if isinstance(call.owner, Sequence_) and call.args:
-        known, rest = loops.elements_of(call.m, call.args[0])
+        known, rest = elements.of(call.m, call.args[0])
         indexing.extend(call.m, call.owner, known, rest, call.node, call.frame)
     return NONE
 
@@ -78,7 +78,7 @@ def _pop(call: Call) -> Value:
         call.m.heap.write(owner.fields, "items", left)
         return call.m.refresh(last, call.place)
     effects.note_pop(call.m, owner, call.place)
-    return loops.joined_elements(call.m, owner)
+    return elements.joined_elements(call.m, owner)
 
 
 @model("builtins.list.clear", "builtins.set.clear")
@@ -186,6 +186,6 @@ def _dict_copy(call: Call) -> Value:
 def _fromkeys(call: Call) -> Value:
     made = Mapping(call.place)
     value = call.get(1, "value") or NONE
-    for key in loops.all_elements(call.m, call.args[0]) if call.args else ():
+    for key in elements.all_elements(call.m, call.args[0]) if call.args else ():
         indexing.set_item(call.m, made, key, value, None)
     return made

@@ -6,8 +6,8 @@ from graphlint.analysis import (
     calls,
     captures,
     contexts,
+    elements,
     gradients,
-    loops,
     replays,
     tensor_ops,
 )
@@ -192,12 +192,12 @@ def _make_graphed(call: Call) -> Value:
     target, sample = call.get(0, "callables"), call.get(1, "sample_args")
     if target is None:
         return Unknown("graphed callable")
-    given, _ = loops.elements_of(call.m, sample) if sample is not None else ((), None)
+    given, _ = elements.of(call.m, sample) if sample is not None else ((), None)
     named = call.arguments.kwargs.get("sample_kwargs")
     if isinstance(target, Sequence_):
         made = []
         for index, part in enumerate(target.items):
-            own = loops.elements_of(call.m, given[index])[0] if index < len(given) else ()
+            own = elements.of(call.m, given[index])[0] if index < len(given) else ()
             own_named = (
                 named.items[index] if isinstance(named, Sequence_) and index < len(named.items) else None
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphlint.analysis import calls, loops
+from graphlint.analysis import calls, elements
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.libraries.registry import MODELS, Call, model
@@ -43,7 +43,7 @@ def _children(call: Call) -> Sequence_:
     if len(call.args) == 1 and isinstance(call.args[0], Mapping):
         return Sequence_([value for _, value in call.args[0].entries()], "list")
     if len(call.args) == 1 and not (isinstance(call.args[0], Obj) and call.args[0].cls != "generator"):
-        known, rest = loops.elements_of(call.m, call.args[0])
+        known, rest = elements.of(call.m, call.args[0])
         return Sequence_(known, "list", rest)
     return Sequence_(call.args, "list", call.arguments.more)
 
@@ -71,7 +71,7 @@ def run_in_order(call: Call, owner: Obj) -> Value:
     """Call a `Sequential`: each child is given what the one before it gave."""
     held = owner.fields.get("elements")
     value: Value = call.args[0] if call.args else Unknown("input")
-    for child in loops.all_elements(call.m, held) if isinstance(held, Value) else ():
+    for child in elements.all_elements(call.m, held) if isinstance(held, Value) else ():
         value = calls.call(call.m, child, Arguments([value]), call.node, call.frame, call.place)
     return value
 

@@ -6,10 +6,10 @@ import ast
 
 from graphlint.analysis import (
     attributes,
+    elements,
     functions,
     kinds,
     lazies,
-    loops,
     storing,
 )
 from graphlint.analysis.classes import ClassInfo
@@ -160,7 +160,7 @@ def _made_class(call: Call) -> Value:
     name = call.text(0, "name", "type")
     node = ast.ClassDef(name=name, bases=[], keywords=[], body=[], decorator_list=[])
     info = ClassInfo(ast.copy_location(node, call.node), call.frame.module, None, name)
-    for base in loops.elements_of(call.m, call.args[1])[0]:
+    for base in elements.of(call.m, call.args[1])[0]:
         functions.add_base(info, base)
     if isinstance(call.args[2], Mapping):
         info.values.update({str(k.value): v for k, v in call.args[2].entries() if isinstance(k, Const)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, gradients, loops, tensor_ops, timeline
+from graphlint.analysis import calls, elements, gradients, tensor_ops, timeline
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -90,7 +90,7 @@ def _step(call: Call) -> Value:
         gradients.note_update(m, _parameters_of(call))
         optimizer_state.use(m, call.this, call.place)
         optimizer_groups.use_count(call)
-        groups, _ = loops.elements_of(m, call.this.fields["param_groups"])
+        groups, _ = elements.of(m, call.this.fields["param_groups"])
         for group in groups:
             if isinstance(group, Mapping):
                 optimizer_groups.use(call, group)
@@ -121,7 +121,7 @@ def _zero_grad(call: Call) -> Value:
 
 def _options(m: Machine, optimizer: Obj, name: str) -> list[Value]:
     """The values of an option in the parameter groups of an optimizer; None where it was not given."""
-    groups, rest = loops.elements_of(m, optimizer.fields.get("param_groups", NONE))
+    groups, rest = elements.of(m, optimizer.fields.get("param_groups", NONE))
     held = [part for part in (*groups, rest) if isinstance(part, Mapping)]
     return [group.fields.get(("const", name), (NONE, NONE))[1] for group in held]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import loops, tensor_ops
+from graphlint.analysis import elements, tensor_ops
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Sequence_, Unknown, Value
 from graphlint.rules import operations
@@ -26,8 +26,8 @@ def of_defaults(call: Call) -> Sequence_:
 def _completed(call: Call, options: dict[str, Value]) -> Sequence_:
     """The groups that a constructor is given, completed, else one of all parameters."""
     parameters = call.get(0, "params")
-    elements, rest = loops.elements_of(call.m, parameters) if parameters is not None else ((), None)
-    given = [part for part in (*elements, rest) if isinstance(part, Mapping)]
+    known, rest = elements.of(call.m, parameters) if parameters is not None else ((), None)
+    given = [part for part in (*known, rest) if isinstance(part, Mapping)]
     for group in given:
         for name, value in options.items():
             if ("const", name) not in group.fields:
@@ -92,5 +92,5 @@ def use(call: Call, group: Mapping) -> None:
         read = call.m.tainted(group.fields, key, value, call.place, call.this, str(name.value))
         if not tensor_ops.any_tensor(read):
             how = "learning-rate" if name.value == "lr" else "optimizer-option"
-            for part in loops.all_elements(call.m, read) if isinstance(read, Sequence_) else [read]:
+            for part in elements.all_elements(call.m, read) if isinstance(read, Sequence_) else [read]:
                 tensor_ops.host_use(call.m, call.node, part, how, call.frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import indexing, loops, tensor_ops
+from graphlint.analysis import elements, indexing, tensor_ops
 from graphlint.analysis.events import SideEffect
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
@@ -41,7 +41,7 @@ def _step(call: Call) -> Value:
     if call.m.captures:
         call.m.emit(SideEffect(place=call.place, name="schedule", read=None, reason="schedule"))
     for optimizer in _optimizers(call.m, call.owner or NONE):
-        groups, rest = loops.elements_of(call.m, optimizer.fields["param_groups"])
+        groups, rest = elements.of(call.m, optimizer.fields["param_groups"])
         for group in (*groups, rest):
             if isinstance(group, Mapping):
                 _schedule(call.m, group, call.place)
@@ -62,8 +62,8 @@ def _optimizers(m: Machine, scheduler: Value, depth: int = 3) -> list[Obj]:
         elif isinstance(part, Obj) and depth and isinstance(part.fields.get("optimizer"), Value):
             found += _optimizers(m, part.fields["optimizer"], depth - 1)
         elif not isinstance(part, Obj) and depth:
-            elements, _ = loops.elements_of(m, part)
-            found += [one for element in elements[:1] for one in _optimizers(m, element, depth - 1)]
+            known, _ = elements.of(m, part)
+            found += [one for element in known[:1] for one in _optimizers(m, element, depth - 1)]
     return found
 
 

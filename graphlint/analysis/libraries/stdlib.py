@@ -6,13 +6,13 @@ from graphlint.analysis import (
     arithmetic,
     calls,
     contexts,
+    elements,
     equality,
     generators,
     gradients,
     indexing,
     lazies,
     lifetimes,
-    loops,
     names,
     orders,
     suspension,
@@ -271,11 +271,11 @@ def _exit_close(call: Call) -> Value:
 def _chain(call: Call) -> Value:
     sources = call.args
     if call.name.endswith("from_iterable") and call.args:
-        sources = loops.all_elements(call.m, call.args[0])
+        sources = elements.all_elements(call.m, call.args[0])
     items: list[Value] = []
     more: list[Value] = []
     for source in sources:
-        known, rest = loops.elements_of(call.m, source)
+        known, rest = elements.of(call.m, source)
         items.extend(known)
         more.extend([rest] if rest is not None else [])
     return Sequence_(items, "list", join_all(more) if more else None)
@@ -299,7 +299,7 @@ def _same_elements(call: Call) -> Value:
 def _some_elements(call: Call) -> Value:
     """Some of the elements, in their order."""
     source = call.get(1, "iterable") or Unknown("iterable")
-    made = Sequence_((), "list", loops.joined_elements(call.m, source), change_of(source))
+    made = Sequence_((), "list", elements.joined_elements(call.m, source), change_of(source))
     orders.note(call.m, made, orders.of(call.m, source))
     return made
 
