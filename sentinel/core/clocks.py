@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 Clock = dict[int, int]  # of each stream, how much of its work is known to come before
 
 
@@ -53,6 +55,13 @@ class Clocks:
         else:
             for clock in list(self._streams.values()):
                 _join(self._host, clock)
+
+    def align(self, streams: Iterable[int]) -> None:
+        """What these streams are given next comes after all that they have been given so far."""
+        clocks = [self._of(stream) for stream in streams]
+        for clock in clocks:
+            for other in clocks:
+                _join(clock, other)
 
     def forget(self, event: int) -> None:
         """An event is gone."""

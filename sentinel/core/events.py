@@ -208,6 +208,20 @@ class Synchronised:
 
 
 @dataclass(slots=True)
+class BackwardBegan:
+    """A backward pass is asked for on a stream."""
+
+    stream: int
+
+
+@dataclass(slots=True)
+class BackwardEnded:
+    """A backward pass that was asked for on a stream is over."""
+
+    stream: int
+
+
+@dataclass(slots=True)
 class OutputHeld:
     """When a graph is about to be replayed, so many tensors and references lead to an output of it. Not told
     while the number stays what it is."""
@@ -327,6 +341,8 @@ Event = (
     | EventRecorded
     | EventAwaited
     | Synchronised
+    | BackwardBegan
+    | BackwardEnded
     | OutputHeld
     | Taken
     | Read

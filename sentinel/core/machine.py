@@ -8,6 +8,7 @@ from typing import Any
 
 from graphlint.sentinel.core import events
 from graphlint.sentinel.core.clocks import Clocks
+from graphlint.sentinel.core.passes import BackwardPasses
 from graphlint.sentinel.findings import Confidence, Finding, Level, Stack
 
 
@@ -155,12 +156,17 @@ class Machine:
             for event in kind.subscribes:
                 self._subscribed.setdefault(event, []).append(check)
         clocks = state.clocks
+        self._passes = passes = BackwardPasses(clocks)
         self._before: dict[type, Callable[[Any], None]] = {  # what brings the state up to date
             events.CaptureEnded: state.add,
             events.MemoryFreed: state.free,
             events.EventRecorded: lambda event: clocks.record(event.event, event.stream),
             events.EventAwaited: lambda event: clocks.wait(event.stream, event.event),
             events.Synchronised: lambda event: clocks.synchronise(event.stream, event.event),
+            events.BackwardBegan: lambda event: passes.begin(event.stream),
+            events.BackwardEnded: lambda event: passes.end(event.stream),
+            events.Read: lambda event: passes.work(event.stream),
+            events.Written: lambda event: passes.work(event.stream),
         }
 
     def handle(self, event: events.Event) -> list[Finding]:
@@ -179,6 +185,7 @@ class Machine:
         """Checks see a replay before it becomes the graph's last one."""
         graph = self.state.graphs[event.graph]
         graph.replays += 1
+        self._passes.work(event.stream)
         found = self._ask(event)
         graph.last = Run(event.stream, self.state.clocks.issue(event.stream), event.site)
         return found

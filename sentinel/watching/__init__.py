@@ -20,7 +20,7 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
     from graphlint.sentinel.shadow.shadows import Shadows
     from graphlint.sentinel.shadow.twins import Twins
     from graphlint.sentinel.virtual.device import active
-    from graphlint.sentinel.watching import contexts, edges, graphs, virtual
+    from graphlint.sentinel.watching import backward, contexts, edges, graphs, virtual
     from graphlint.sentinel.watching.calls import Calls
     from graphlint.sentinel.watching.census import Census
     from graphlint.sentinel.watching.driver import Nodes
@@ -34,6 +34,7 @@ def install(patches: Patches, watches: list[Watch]) -> Observer:
         virtual.follow_waits(patches, observer)
     graphs.install(patches, observer)
     edges.install(patches, observer)
+    backward.install(patches, observer)
     contexts.install(patches, observer)
     calls, shadows, twins = Calls(patches, observer), Shadows(observer), Twins(observer)
     canaries = Canaries(observer)  # takes the pattern out of the inputs before a shadow reads them

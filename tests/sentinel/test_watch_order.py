@@ -292,3 +292,14 @@ def test_the_seed_that_torch_writes_into_a_graph_is_no_input_of_the_program(watc
     graph.replay()
     graph.replay()
     assert watched.findings == []
+
+
+def test_gradients_are_added_on_the_stream_of_the_capture(watched: Any) -> None:
+    import torch
+
+    layer = torch.nn.Linear(4, 4).cuda()
+    graphed = torch.cuda.make_graphed_callables(layer, (torch.ones(2, 4, device="cuda"),))
+    for _ in range(2):
+        graphed(torch.ones(2, 4, device="cuda")).sum().backward()
+    torch.nn.utils.clip_grad_norm_(graphed.parameters(), 1.0)
+    assert not {"CG202", "CG203"} & set(codes(watched))
