@@ -10,6 +10,7 @@ from graphlint.analysis import (
     calls,
     classes,
     deferral,
+    definitions,
     effects,
     expressions,
     functions,
@@ -128,7 +129,7 @@ def _of_enum_member(m: Machine, owner: Const, value: classes.EnumMember, name: s
     found = value.info.find(name)
     if found is not None:
         info, node = found
-        method = functions.method_value(m, info, node, owner)
+        method = definitions.method_value(m, info, node, owner)
         return calls.call(m, method, Arguments(), place.node, m.frame, place) if is_property(node) else method
     return class_attribute(m, value.info, name) or External(f"enum.{name}", owner)
 
@@ -168,7 +169,7 @@ def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
     found = _method(info, name)
     if found is not None:
         where, node = found
-        return functions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
+        return definitions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
     value = _class_cell(m, info, name, frame.here, owner)
     if value is not None:
         if is_none(value):
@@ -219,13 +220,13 @@ def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
         if name in cls.values:
             return cls.values[name]
         if name in cls.nested:
-            cls.values[name] = functions.define_class(m, cls.nested[name], functions.class_frame(m, cls))
+            cls.values[name] = definitions.define_class(m, cls.nested[name], definitions.class_frame(m, cls))
             return cls.values[name]
         if name not in cls.attributes or cls.attributes[name] is None:
             continue
         if cls.is_enum:
             return classes.enum_member(cls, name)
-        frame = functions.class_frame(m, cls)
+        frame = definitions.class_frame(m, cls)
         m.frames.append(frame)
         try:
             with m.before_everything():
@@ -328,7 +329,7 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
                 lazies.note_absent(m, owner.fields, name)
                 storing.stored(m, owner, owner.fields, name, value, lazies.origin(value) or place)
             return value
-        return functions.method_value(m, info, method, owner)
+        return definitions.method_value(m, info, method, owner)
     if name == "__class__":
         return Class(owner.cls)
     if name == "__dict__":
@@ -414,9 +415,9 @@ def _of_super(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) ->
         where, method = found
         if is_property(method):
             return calls.call(
-                m, functions.method_value(m, where, method, self_value), Arguments(), node, frame
+                m, definitions.method_value(m, where, method, self_value), Arguments(), node, frame
             )
-        return functions.method_value(m, where, method, self_value)
+        return definitions.method_value(m, where, method, self_value)
     return _after_project_classes(m, self_value, info, name, frame.place(node))
 
 

@@ -16,8 +16,8 @@ from graphlint.analysis import (
     comprehensions,
     conditions,
     correlations,
+    definitions,
     elements,
-    functions,
     generators,
     indexing,
     names,
@@ -197,7 +197,7 @@ def _slice(m: Machine, node: ast.Slice, frame: Frame) -> Value:
 
 
 def _lambda(m: Machine, node: ast.Lambda, frame: Frame) -> Value:
-    return functions.function_value(m, node, frame, "<lambda>")
+    return definitions.function_value(m, node, frame, "<lambda>")
 
 
 def _walrus(m: Machine, node: ast.NamedExpr, frame: Frame) -> Value:

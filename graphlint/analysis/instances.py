@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, expressions, functions, hints
+from graphlint.analysis import calls, definitions, expressions, functions, hints
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
@@ -45,7 +45,7 @@ def construct(m: Machine, info: ClassInfo, arguments: Arguments, place: Place) -
             _construct_library_base(m, made, info, arguments, place)
         return made
     owner, node = found
-    function = functions.method_value(m, owner, node, made)
+    function = definitions.method_value(m, owner, node, made)
     calls.call(m, function, arguments, place.node, m.frame, place)
     return made
 
@@ -62,11 +62,11 @@ def _construct_library_base(
 def record_fields(m: Machine, made: Obj, info: ClassInfo, arguments: Arguments, place: Place) -> None:
     if not info.is_record:
         return
-    frame = functions.class_frame(m, info)
+    frame = definitions.class_frame(m, info)
     for index, (name, (owner, annotation, default)) in enumerate(info.record_fields().items()):
         value = arguments.get(index, name)
         if value is None and default is not None:
-            value = _field_default(m, default, functions.class_frame(m, owner))
+            value = _field_default(m, default, definitions.class_frame(m, owner))
         if value is None or (isinstance(value, Unknown) and not value.typed):
             change = value.change if isinstance(value, Unknown) else Change.CONFIG
             value = hints.value_of(m, annotation, owner.module, change, place)

@@ -14,6 +14,7 @@ from graphlint.analysis import (
     binding,
     calls,
     captures,
+    definitions,
     functions,
     generators,
     graph_keys,
@@ -216,7 +217,7 @@ def _live(m: Machine, info: ClassInfo, frame: Frame) -> None:
         _step_inside(m, owner, info, frame)
     for node in info.node.body:
         if isinstance(node, ast.ClassDef) and text_of(node).captures:
-            inner = functions.define_class(m, node, functions.class_frame(m, info))
+            inner = definitions.define_class(m, node, definitions.class_frame(m, info))
             if isinstance(inner, Class):
                 _live(m, inner.info, frame)
 
@@ -254,7 +255,7 @@ def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Ob
     if found is not None:
         where, method = found
         scratch = Obj(info)
-        function = functions.method_value(m, where, method, scratch)
+        function = definitions.method_value(m, where, method, scratch)
         arguments = _arguments(m, function, Change.CONFIG)
     place = Place(info.module, node, info.scope)
     made = instances.construct(m, info, arguments, place)
@@ -425,7 +426,7 @@ def _call(
     if found is None:
         return Unknown("method")
     info, method = found
-    value = functions.method_value(m, info, method, owner)
+    value = definitions.method_value(m, info, method, owner)
     place = Place(info.module, method, f"{info.scope}.{name}")
     arguments = _arguments(m, value, change)
     for argument in arguments.all() if change is Change.CHANGING else ():

@@ -11,6 +11,7 @@ from graphlint.analysis import (
     ambient,
     attributes,
     conditions,
+    definitions,
     effects,
     expressions,
     functions,
@@ -206,9 +207,9 @@ def _is_of_project(m: Machine, module: ModuleFile, node: ast.Import | ast.Import
 def _bound_value(m: Machine, frame: Frame, binding: Binding) -> Value:
     node = binding.node
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return functions.define_function(m, node, frame)
+        return definitions.define_function(m, node, frame)
     if isinstance(node, ast.ClassDef):
-        return functions.define_class(m, node, frame)
+        return definitions.define_class(m, node, frame)
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return imported(m, frame.module, node, binding.name)
     scratch = Frame(frame.module, Env(frame.module, None), "<module>")

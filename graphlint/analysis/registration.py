@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import functions, names, statements, subclasses
+from graphlint.analysis import definitions, names, statements, subclasses
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Class, Mapping, Obj, Sequence_, Value
@@ -219,9 +219,9 @@ def run(m: Machine, module: ModuleFile, statement: ast.stmt) -> None:
     m.frames.append(frame)
     try:
         if isinstance(statement, ast.ClassDef):
-            functions.define_class(m, statement, frame)
+            definitions.define_class(m, statement, frame)
         elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            functions.define_function(m, statement, frame)
+            definitions.define_function(m, statement, frame)
         else:
             statements.execute(m, [statement], frame)
     finally:

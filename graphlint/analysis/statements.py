@@ -12,8 +12,8 @@ from graphlint.analysis import (
     branches,
     conditions,
     contexts,
+    definitions,
     expressions,
-    functions,
     indexing,
     loops,
     matching,
@@ -108,12 +108,12 @@ def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
 
 def _define(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
     if frame.function is not None and own_text.text_of(node).captures:
-        m.nested.append(functions.function_value(m, node, frame, node.name))
-    m.heap.write(frame.env.fields, node.name, functions.define_function(m, node, frame))
+        m.nested.append(definitions.function_value(m, node, frame, node.name))
+    m.heap.write(frame.env.fields, node.name, definitions.define_function(m, node, frame))
 
 
 def _define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> None:
-    m.heap.write(frame.env.fields, node.name, functions.define_class(m, node, frame))
+    m.heap.write(frame.env.fields, node.name, definitions.define_class(m, node, frame))
 
 
 def _import(m: Machine, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:

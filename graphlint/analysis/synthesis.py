@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, frameworks, functions, generators, hints, instances, lifecycle, many
+from graphlint.analysis import (
+    calls,
+    definitions,
+    frameworks,
+    functions,
+    generators,
+    hints,
+    instances,
+    lifecycle,
+    many,
+)
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
@@ -109,7 +119,7 @@ def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:
     frame = functions.top_frame(m, info)
     m.frames.append(frame)
     try:
-        function = functions.method_value(m, info, node, owner)
+        function = definitions.method_value(m, info, node, owner)
         calls.call(m, function, Arguments(), node, frame, place)
     finally:
         m.frames.pop()

@@ -6,8 +6,8 @@ import ast
 
 from graphlint.analysis import (
     attributes,
+    definitions,
     elements,
-    functions,
     kinds,
     lazies,
     storing,
@@ -161,7 +161,7 @@ def _made_class(call: Call) -> Value:
     node = ast.ClassDef(name=name, bases=[], keywords=[], body=[], decorator_list=[])
     info = ClassInfo(ast.copy_location(node, call.node), call.frame.module, None, name)
     for base in elements.of(call.m, call.args[1])[0]:
-        functions.add_base(info, base)
+        definitions.add_base(info, base)
     if isinstance(call.args[2], Mapping):
         info.values.update({str(k.value): v for k, v in call.args[2].entries() if isinstance(k, Const)})
     return Class(info)
