@@ -11,6 +11,7 @@ from graphlint.analysis import (
     expressions,
     functions,
     indexing,
+    item_writes,
     narrowing,
     storing,
 )
@@ -62,7 +63,7 @@ def run_augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
         return  # memory stays what it is, and what is not there cannot be added to
     if isinstance(old, Sequence_) and isinstance(node.op, ast.Add):
         known, rest = elements.of(m, value)
-        indexing.extend(m, old, known, rest, node, frame)
+        item_writes.extend(m, old, known, rest, node, frame)
         return
     result = arithmetic.binary(m, node, node.op, old, value, frame, augmented=True)
     if _counts_steps(m, node, result, frame):
@@ -127,7 +128,7 @@ def assign(
     elif isinstance(target, ast.Subscript):
         owner = expressions.evaluate(m, target.value, frame)
         index = expressions.evaluate(m, target.slice, frame)
-        indexing.put_item(m, owner, index, value, node, frame)
+        item_writes.put_item(m, owner, index, value, node, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(m, target.elts, value, frame, node)
     elif isinstance(target, ast.Starred):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     arrays,
     calls,
+    class_members,
     classes,
     deferral,
     definitions,
     effects,
-    expressions,
     functions,
     hints,
     lazies,
@@ -20,23 +20,20 @@ from graphlint.analysis import (
     many,
     names,
     storing,
-    subclasses,
+    supers,
     synthesis,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
-from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
     GRAPH_CONTEXT,
-    NONE,
     Change,
     Class,
     Const,
     External,
     Fields,
     Function,
-    Host,
     Mapping,
     Module,
     Obj,
@@ -55,8 +52,6 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "lazy_property"})
-
 
 def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Value:
     """`owner.name`."""
@@ -72,15 +67,15 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
     if isinstance(owner, External):
         return _of_external(m, owner, name)
     if isinstance(owner, Class):
-        return _of_class(m, owner, name, frame)
+        return class_members.of_class(m, owner, name, frame)
     if isinstance(owner, Unknown):
         if owner.typed == "numpy" and name in operations.listed("numpy_reads"):
             arrays.read(m, [owner], frame.place(node))
         return many.get(m, owner, name, node, frame) or _of_unknown(m, owner, name)
     if isinstance(owner, Function) and name in m.fields_of(owner):
-        return _read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
+        return read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
     if isinstance(owner, Const) and isinstance(owner.value, classes.EnumMember):
-        return _of_enum_member(m, owner, owner.value, name, frame.place(node))
+        return class_members.of_enum_member(m, owner, owner.value, name, frame.place(node))
     return _of_builtin(owner, name)
 
 
@@ -118,22 +113,6 @@ def _unknown_shape(owner: Unknown) -> Obj:
     return made
 
 
-def _of_enum_member(m: Machine, owner: Const, value: classes.EnumMember, name: str, place: Place) -> Value:
-    if name in ("name", "_name_"):
-        return Const(value.member)
-    if name in ("value", "_value_"):
-        written = value.info.attributes.get(value.member)
-        if isinstance(written, ast.Constant):
-            return Const(written.value)
-        return Host("any", Change.CONSTANT, ("enum", str(value), name))
-    found = value.info.find(name)
-    if found is not None:
-        info, node = found
-        method = definitions.method_value(m, info, node, owner)
-        return calls.call(m, method, Arguments(), place.node, m.frame, place) if is_property(node) else method
-    return class_attribute(m, value.info, name) or External(f"enum.{name}", owner)
-
-
 def _of_builtin(owner: Value, name: str) -> Value:
     if isinstance(owner, Sequence_):
         return External(f"builtins.{'list' if owner.kind != 'set' else 'set'}.{name}", owner)
@@ -161,111 +140,6 @@ def _of_module(m: Machine, owner: Module, name: str, place: Place) -> Value:
     return m.refresh(value, place)
 
 
-# classes
-
-
-def _of_class(m: Machine, owner: Class, name: str, frame: Frame) -> Value:
-    info = owner.info
-    found = _method(info, name)
-    if found is not None:
-        where, node = found
-        return definitions.method_value(m, where, node, owner) if _is_bound(node) else _plain(m, where, node)
-    value = _class_cell(m, info, name, frame.here, owner)
-    if value is not None:
-        if is_none(value):
-            lazies.note_absent(m, info.values, name)
-        return value
-    if name == "__name__":
-        return Const(info.name)
-    external = next(info.externals(), None)
-    if external is not None:
-        return External(f"{external}.{name}", owner)
-    return Unknown(f"attribute `{name}` of class `{info.name}`")
-
-
-def _class_cell(m: Machine, info: ClassInfo, name: str, place: Place, owner: Value) -> Value | None:
-    """What a class holds under a name: a cell like any other, which the program may write."""
-    value = class_attribute(m, info, name)
-    if isinstance(value, (Const, Host)) and not info.is_enum:
-        holder = next((cls for cls in info.mro() if name in cls.values), None)
-        return _read_cell(m, holder.values, name, place, owner) if holder is not None else value
-    return value
-
-
-def _method(info: ClassInfo, name: str) -> tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef] | None:
-    """The method `name`, unless the program assigned something else to a nearer class since."""
-    found = info.find(name)
-    for cls in info.mro() if found is not None else ():
-        if name in cls.values:
-            return None
-        if found is not None and cls is found[0]:
-            break
-    return found
-
-
-def _is_bound(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(
-        isinstance(d, ast.Name) and d.id in ("classmethod", "staticmethod") for d in node.decorator_list
-    )
-
-
-def _plain(m: Machine, info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
-    return Function(node, info.module, info.env, f"{info.scope}.{node.name}", cls=info)
-
-
-def class_attribute(m: Machine, info: ClassInfo, name: str) -> Value | None:
-    """A class-level attribute, evaluated once; enum members are constants of their own kind."""
-    _announce_subclasses(m, info)
-    for cls in info.mro():
-        if name in cls.values:
-            return cls.values[name]
-        if name in cls.nested:
-            cls.values[name] = definitions.define_class(m, cls.nested[name], definitions.class_frame(m, cls))
-            return cls.values[name]
-        if name not in cls.attributes or cls.attributes[name] is None:
-            continue
-        if cls.is_enum:
-            return classes.enum_member(cls, name)
-        frame = definitions.class_frame(m, cls)
-        m.frames.append(frame)
-        try:
-            with m.before_everything():
-                default = cls.attributes[name]
-                assert default is not None
-                cls.values[name] = expressions.evaluate(m, default, frame)
-        finally:
-            m.frames.pop()
-        return cls.values[name]
-    return None
-
-
-def _announce_subclasses(m: Machine, info: ClassInfo) -> None:
-    """Define the subclasses of a class whose `__init_subclass__` keeps note of them."""
-    for cls in info.mro():
-        if "__init_subclass__" in cls.methods and ("subclasses", id(cls)) not in m.memo:
-            m.memo[("subclasses", id(cls))] = NONE
-            with m.before_everything():
-                subclasses.define_all(m, cls)
-
-
-def class_name(m: Machine, info: ClassInfo, name: str) -> Value | None:
-    """What a name means in a class body: one of the members that the body itself has so far."""
-    if name in info.methods:
-        return _plain(m, info, info.methods[name])
-    if name in info.nested or info.attributes.get(name) is not None:
-        key = (id(info), name)
-        if key not in m.evaluating:
-            m.evaluating.add(key)
-            try:
-                return class_attribute(m, info, name)
-            finally:
-                m.evaluating.discard(key)
-    return None
-
-
-# objects
-
-
 def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
     if "?pending" in owner.fields:
         synthesis.initialise(m, owner)
@@ -273,7 +147,7 @@ def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -
     if name in owner.fields:
         return read_field(m, owner, name, place)
     if owner.cls == "super":
-        return _of_super(m, owner, name, node, frame)
+        return supers.get(m, owner, name, node, frame)
     if isinstance(owner.cls, str):
         return library.object_attribute(m, owner, name, node, frame)
     if owner.serial in m.deferred and deferral.materialise(m, owner, name):
@@ -297,11 +171,12 @@ def _may_be_hidden(m: Machine, owner: Obj, name: str, member: Value, place: Plac
 
 
 def read_field(m: Machine, owner: Obj, name: str, place: Place) -> Value:
-    """A field of an object; captured code's reads are remembered."""
-    return _read_cell(m, owner.fields, name, place, owner)
+    """A field of an object."""
+    return read_cell(m, owner.fields, name, place, owner)
 
 
-def _read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value) -> Value:
+def read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value) -> Value:
+    """A cell of an object, class or function; captured code's reads are remembered."""
     value = fields[name]
     if not isinstance(value, Value):
         return Unknown("internal")
@@ -317,12 +192,12 @@ def _read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value
 
 def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place) -> Value | None:
     assert isinstance(owner.cls, ClassInfo)
-    found = _method(owner.cls, name)
+    found = class_members.method(owner.cls, name)
     if found is not None:
         info, method = found
         if owner.label == "given" and many.is_open(owner.cls, info, method):
             return many.declared(m, owner.cls, info, method, place)
-        if is_property(method):
+        if class_members.is_property(method):
             function = Function(method, info.module, info.env, f"{info.scope}.{name}", cls=info)
             value = functions.call_function(m, function.bind(owner), Arguments(), place)
             if _is_kept(method):
@@ -336,7 +211,7 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
         return External("object.__dict__", owner)
     if name == "_replace" and owner.cls.is_tuple_record:
         return External("dataclasses.replace", owner)
-    held = _class_cell(m, owner.cls, name, place, owner)
+    held = class_members.class_cell(m, owner.cls, name, place, owner)
     return _through_instance(m, owner, held, place) if held is not None else None
 
 
@@ -358,14 +233,6 @@ def _is_kept(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any("cached_property" in ast.unparse(decorator) for decorator in node.decorator_list)
 
 
-def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    for decorator in node.decorator_list:
-        name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
-        if name in PROPERTIES:
-            return True
-    return False
-
-
 def _inherited(m: Machine, owner: Obj, name: str, place: Place) -> Value:
     """What a library base class gives, else the annotation in the class body, else unknown."""
     assert isinstance(owner.cls, ClassInfo)
@@ -385,58 +252,6 @@ def _inherited(m: Machine, owner: Obj, name: str, place: Place) -> Value:
     value = m.memo.setdefault(key, Unknown(f"attribute `{name}` of `{owner.cls.name}`"))
     assert isinstance(value, Value)
     return value
-
-
-def super_value(m: Machine, node: ast.Call, frame: Frame) -> Value:
-    """`super()`, `super(C, x)`: an object whose attributes are looked up after a class."""
-    made = Obj("super", frame.place(node))
-    if len(node.args) == 2:
-        after, owner = (expressions.evaluate(m, each, frame) for each in node.args)
-        made.fields.update({"after": after, "self": owner})
-        return made
-    function = frame.function
-    if function is not None and function.cls is not None:
-        first = function.node.args.args[0].arg if function.node.args.args else ""
-        made.fields["self"] = frame.env.fields.get(first, function.self_value)
-        made.fields["after"] = Class(function.cls)
-    return made
-
-
-def _of_super(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
-    """`super().name`: the member after the current class, else the library base's."""
-    self_value, after = owner.fields.get("self"), owner.fields.get("after")
-    if not isinstance(self_value, (Obj, Class)) or not isinstance(after, Class):
-        return Unknown("super")
-    info = self_value.cls if isinstance(self_value, Obj) else self_value.info
-    if not isinstance(info, ClassInfo):
-        return Unknown("super")
-    found = info.find(name, after.info) if after.info in info.mro() else None
-    if found is not None:
-        where, method = found
-        if is_property(method):
-            return calls.call(
-                m, definitions.method_value(m, where, method, self_value), Arguments(), node, frame
-            )
-        return definitions.method_value(m, where, method, self_value)
-    return _after_project_classes(m, self_value, info, name, frame.place(node))
-
-
-def _after_project_classes(
-    m: Machine, self_value: Obj | Class, info: ClassInfo, name: str, place: Place
-) -> Value:
-    """What `super().name` finds in the library bases, when no project class after the current one has it."""
-    if name == "__init__":
-        bases = (dotted for dotted in info.externals() if f"{dotted}.__init__" in MODELS)
-        base = next(bases, "torch.nn.Module")
-        return External(f"{base}.__init__", self_value)
-    if name == "__call__" and info.is_module and isinstance(self_value, Obj):
-        return get(m, self_value, "forward", place.node, m.frame)  # what calling a module comes to
-    if isinstance(self_value, Obj):
-        for dotted in info.externals():
-            inherited = library.inherited_attribute(m, self_value, dotted, name, place)
-            if inherited is not None:
-                return inherited
-    return Unknown(f"super().{name}")
 
 
 def host_string(value: Value) -> str | None:

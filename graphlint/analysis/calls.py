@@ -20,6 +20,7 @@ from graphlint.analysis import (
     lifetimes,
     parallel,
     streams,
+    supers,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
@@ -60,7 +61,7 @@ FAN_OUT = 8
 def evaluate_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     """A call expression."""
     if isinstance(node.func, ast.Name) and node.func.id == "super":
-        return attributes.super_value(m, node, frame)
+        return supers.super_value(m, node, frame)
     function = expressions.evaluate(m, node.func, frame)
     if m.captures and not _is_of_torch_or_builtin(function):
         m.captures[-1].calls[frame.place(node).key] = _is_own(node.func)

@@ -12,7 +12,7 @@ from graphlint.analysis import (
     elements,
     expressions,
     generators,
-    indexing,
+    item_writes,
     iterations,
     narrowing,
     orders,
@@ -119,6 +119,6 @@ def _element(m: Machine, node: ast.expr, frame: Frame, items: list[Value], made:
     if isinstance(node, ast.DictComp):
         assert made is not None
         key = expressions.evaluate(m, node.key, frame)
-        indexing.set_item(m, made, key, expressions.evaluate(m, node.value, frame), None)
+        item_writes.set_item(m, made, key, expressions.evaluate(m, node.value, frame), None)
     else:
         items.append(expressions.evaluate(m, node.elt, frame))  # type: ignore[attr-defined]

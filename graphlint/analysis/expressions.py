@@ -20,6 +20,7 @@ from graphlint.analysis import (
     elements,
     generators,
     indexing,
+    item_writes,
     names,
     narrowing,
     texts,
@@ -178,7 +179,7 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
                 else:
                     made.fields[Mapping.REST] = (Unknown("key"), Unknown("** of an unknown mapping"))
             continue
-        indexing.set_item(m, made, evaluate(m, key, frame), value, None)
+        item_writes.set_item(m, made, evaluate(m, key, frame), value, None)
     return made
 
 

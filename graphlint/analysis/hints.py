@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, expressions, frameworks, subclasses, synthesis
+from graphlint.analysis import class_members, expressions, frameworks, subclasses, synthesis
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import optim
@@ -120,7 +120,7 @@ def of_type(m: Machine, kind: Value, change: Change, place: Place) -> Value:
 def _member(m: Machine, info: ClassInfo) -> Value | None:
     """The member of an enumeration that a framework is known to use at capture."""
     name = frameworks.assumed_member(m, info)
-    return attributes.class_attribute(m, info, name) if name else None
+    return class_members.class_attribute(m, info, name) if name else None
 
 
 def _instance(m: Machine, info: ClassInfo, change: Change, place: Place) -> Value:

@@ -1,4 +1,4 @@
-"""Subscripts: reading and writing items of tensors, sequences, mappings and objects."""
+"""Subscripts: reading items of sequences, mappings and objects."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     arrays,
-    attributes,
+    class_members,
     effects,
     equality,
-    extents,
     functions,
-    graph_keys,
-    host_work,
+    item_writes,
     lazies,
-    lifetimes,
     orders,
-    orphans,
-    refills,
-    rows,
-    storing,
-    table_conditions,
+    tensor_items,
     tensor_ops,
 )
 from graphlint.analysis.frames import Frame, Place
@@ -44,12 +37,9 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
-    alternatives,
     is_none,
-    join,
     join_all,
 )
-from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -61,7 +51,7 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
         parts = [p for p in owner.values if not is_none(p)]
         return join_all(get_item(m, part, index, node, frame) for part in parts)
     if isinstance(owner, Tensor):
-        return _tensor_item(m, owner, index, node, frame)
+        return tensor_items.get(m, owner, index, node, frame)
     if isinstance(owner, Unknown) and owner.typed == "tensor":
         return Unknown("item of a tensor", typed="tensor")
     if isinstance(owner, Sequence_):
@@ -71,7 +61,7 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
     if isinstance(owner, Obj):
         return _object_item(m, owner, index, node, frame)
     if isinstance(owner, Class) and owner.info.is_enum and isinstance(index, Const):
-        return attributes.class_attribute(m, owner.info, str(index.value)) or Host("any", Change.CONFIG)
+        return class_members.class_attribute(m, owner.info, str(index.value)) or Host("any", Change.CONFIG)
     if isinstance(owner, Class) and owner.info.is_enum:
         return Host("any", Change.CONFIG)
     if isinstance(owner, (Class, External)):
@@ -100,7 +90,7 @@ def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, fr
         step = index.step.value if isinstance(index.step, Const) else None
         orders.note(m, made, orders.of(m, owner) if step != -1 else orders.opposite(m, owner))
         return made
-    tensor_index(m, index, node, frame)
+    tensor_items.tensor_index(m, index, node, frame)
     if isinstance(index, Const) and isinstance(index.value, int) and owner.rest is None:
         return _known_item(m, owner, index.value, frame.place(node))
     note_items_read(m, owner)
@@ -182,7 +172,7 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
     values = [m.refresh(value, place) for value in found]
     if owner.factory is not None and not values:
         made = functions.call_value(m, owner.factory, node, frame)
-        set_item(m, owner, index, made, place)
+        item_writes.set_item(m, owner, index, made, place)
         return made
     return join_all(values) if values else Unknown("item of an empty mapping")
 
@@ -255,223 +245,3 @@ def _part_of_size(m: Machine, owner: Obj, index: SliceValue) -> Obj:
     if not isinstance(made, Obj):
         made = m.memo[key] = Obj("torch.Size", owner.site)
     return made
-
-
-# tensors
-
-
-def tensor_index(m: Machine, index: Value, node: ast.AST, frame: Frame) -> None:
-    """A device tensor used where Python wants an integer."""
-    for part in alternatives(index):
-        if isinstance(part, Tensor) and part.on_device:
-            tensor_ops.effect(m, node, "Tensor.__index__", "scalar-read", (part,), frame, how="index")
-        elif isinstance(part, Tensor):
-            host_work.read_in_capture(m, [part])
-
-
-def _tensor_item(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: Frame) -> Value:
-    _judge(m, "Tensor.__getitem__", owner, index, None, node, frame)
-    ndim = _rank_after(owner, index)
-    if _copies(index):
-        tensor_ops.note_use(m, [owner], frame.place(node))
-        made = m.tensor(owner.device, frame.place(node), owner.kind, ndim)
-        made.library = owner.library
-        rows.note_made(m, (owner, *tensors_in(index)), made)
-        return made
-    part = owner.alias(ndim=ndim)
-    part.part = index
-    part.shape = extents.of_first_rows(owner, index)
-    return part
-
-
-def _copies(index: Value) -> bool:
-    """Whether an index makes a new tensor; integers, slices and 0-d tensors of integers give a view."""
-    return any(
-        isinstance(one, Tensor) or (isinstance(one, Sequence_) and one.kind == "list")
-        for part in table_conditions.parts_of(index)
-        for one in alternatives(part)
-    )
-
-
-# How a subscript that affects a capture is named to the rules, by the condition that holds.
-HOW = {
-    "mask-index": "mask index",
-    "scalar-index": "scalar index",
-    "list-index": "list index",
-    "cpu-index": "cpu index",
-}
-
-
-def _says_how_much(part: SliceValue, bound: Value) -> bool:
-    """Whether a bound tells how much a slice takes: in `[i : i + n]` the `i` tells where."""
-    return cells_of(part.lower).isdisjoint(cells_of(part.upper)) or bound is part.step
-
-
-def _judge(
-    m: Machine, name: str, owner: Tensor, index: Value, value: Value | None, node: ast.AST, frame: Frame
-) -> None:
-    """Emit what a subscript does to a capture, as the operation tables say, and its host numbers."""
-    parts = table_conditions.parts_of(index)
-    for part in parts:
-        for bound in part.bounds if isinstance(part, SliceValue) else ():
-            if isinstance(part, SliceValue) and _says_how_much(part, bound):
-                m.note_size(bound)
-            if isinstance(bound, Host) and not m.captures:
-                m.partial.add(bound.symbol)
-            tensor_ops.host_use(m, node, bound, "slice", frame)
-        if not isinstance(part, (SliceValue, Tensor)):
-            tensor_ops.host_use(m, node, part, "index", frame)
-    holds = table_conditions.of_index(owner, index)
-    how = next((word for condition, word in HOW.items() if condition in holds), "store")
-    if value is not None:
-        holds |= table_conditions.of_written(value)
-        how = "mask store" if how == "mask index" else how
-    operation = operations.method(name.removeprefix("Tensor."))
-    effect = operation.effect_of(holds)
-    if effect is not None and (owner.on_device or "scalar-index" in holds):
-        operands = (owner, index) if value is None else (owner, index, value)
-        tensor_ops.effect(m, node, name, effect.kind, operands, frame, how=how)
-
-
-def _rank_after(owner: Tensor, index: Value) -> int | None:
-    if owner.ndim is None:
-        return None
-    rank = owner.ndim
-    for part in table_conditions.parts_of(index):
-        if is_none(part):
-            rank += 1
-        elif (isinstance(part, Const) and part.value is Ellipsis) or isinstance(part, SliceValue):
-            continue
-        elif isinstance(part, Tensor):
-            rank += (part.ndim or 1) - 1
-        elif isinstance(part, (Const, Host)):
-            rank -= 1
-        else:
-            return None
-    return max(rank, 0)
-
-
-# writing
-
-
-def put_item(m: Machine, owner: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> None:
-    """`owner[index] = value`."""
-    for part in alternatives(owner):
-        if isinstance(part, Tensor):
-            _put_tensor(m, part, index, value, node, frame)
-        elif isinstance(part, (Mapping, Sequence_)):
-            set_item(m, part, index, value, frame.place(node))
-        elif isinstance(part, Obj):
-            _put_object(m, part, index, value, node, frame)
-        else:
-            if isinstance(part, Unknown):
-                arrays.wrote(m, part, value, node, frame)
-            lifetimes.note_escape(m, (value,))
-            refills.note_lost(m, frame.place(node))
-
-
-def _put_object(m: Machine, owner: Obj, index: Value, value: Value, node: ast.AST, frame: Frame) -> None:
-    if not isinstance(owner.cls, str) and owner.cls.find("__setitem__") is not None:
-        functions.call_method(m, owner, "__setitem__", [index, value])
-        return
-    held = owner.fields.get("elements")
-    if isinstance(held, (Mapping, Sequence_)):
-        set_item(m, held, index, value, frame.place(node))
-    elif isinstance(owner.cls, str):
-        made = Mapping(owner.site)
-        m.heap.write(owner.fields, "elements", made)
-        set_item(m, made, index, value, frame.place(node))
-
-
-def _put_tensor(m: Machine, owner: Tensor, index: Value, value: Value, node: ast.AST, frame: Frame) -> None:
-    """Writing into a tensor keeps its memory; some indices and values need the host."""
-    target = node.targets[0] if isinstance(node, ast.Assign) else node
-    _judge(m, "Tensor.__setitem__", owner, index, value, target, frame)
-    if not isinstance(value, Tensor):
-        tensor_ops.host_use(m, target, value, "fill", frame)
-    storing.wrote_tensor(m, owner, value, node, frame)
-
-
-def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value, place: Place | None) -> None:
-    """Store into a container; outside a capture an output alias kept this way is remembered."""
-    storing.note_kept(m, value, place)
-    graph_keys.note_keyed(m, value, index)
-    if isinstance(owner, Mapping):
-        graph_keys.note_held(m, owner, value)
-        identity = identity_of(index)
-        if place is not None:
-            lazies.note_filled(m, owner, owner.fields, identity, value, place)
-            note_overwritten(m, owner, index, value, place)
-        if identity is not None:
-            _put(m, owner, identity, index, value, place)
-            return
-        if place is not None:
-            orphans.note_grown(m, owner, value, place)
-        old = owner.fields.get(Mapping.REST)
-        joined = value if old is None else join(old[1], value)
-        m.heap.write(owner.fields, Mapping.REST, (index, joined))
-        if place is not None:
-            m.log_write(owner.fields, Mapping.REST, value, place)
-        return
-    orders.forget(m, owner)
-    items = list(owner.items)
-    if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
-        items[index.value] = value
-        m.heap.write(owner.fields, "items", tuple(items))
-        if place is not None:
-            m.log_write(owner.fields, Item(index.value % len(items)), value, place)
-    else:
-        rest = owner.rest
-        m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))
-        if place is not None:
-            m.log_write(owner.fields, "rest", value, place)
-
-
-def note_overwritten(m: Machine, owner: Mapping, key: Value, value: Value, place: Place) -> None:
-    """A store under a name that comes with the data may be one under any name that is there."""
-    is_name = isinstance(key, Unknown) or (isinstance(key, Host) and key.kind in ("str", "any"))
-    if is_name and owner.fields and not m.captures and not m.frame.conditions:
-        m.log_write(owner.fields, Mapping.ANY, value, place)
-
-
-def _put(
-    m: Machine, owner: Mapping, identity: object, index: Value, value: Value, place: Place | None
-) -> None:
-    old = owner.fields.get(identity)
-    if old is None and place is not None:
-        orphans.note_grown(m, owner, value, place)
-    m.heap.write(owner.fields, identity, (index, value))
-    if place is not None:
-        orphans.note_replaced(m, owner.fields, identity, old, value, place)
-        m.log_write(owner.fields, identity, value, place)
-
-
-def extend(
-    m: Machine, owner: Sequence_, known: tuple[Value, ...], rest: Value | None, node: ast.AST, frame: Frame
-) -> None:
-    """Append elements to a list; a long list is kept as its first elements and a join of the others."""
-    place = frame.place(node)
-    orders.forget(m, owner)
-    for value in known:
-        storing.note_kept(m, value, place)
-        graph_keys.note_keyed(m, value, None)
-    effects.note_append(m, owner, place)
-    items = (*owner.items, *known)
-    if len(items) > 32:
-        joined = join_all([*items[32:], *([owner.rest] if owner.rest is not None else [])])
-        m.heap.write(owner.fields, "rest", joined)
-        items = items[:32]
-    m.heap.write(owner.fields, "items", items)
-    if rest is not None:
-        storing.note_kept(m, rest, place)
-        m.heap.write(owner.fields, "rest", rest if owner.rest is None else join(owner.rest, rest))
-    m.log_write(owner.fields, "items", owner, place)
-
-
-def delete_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame) -> None:
-    """`del owner[index]`."""
-    if isinstance(owner, Mapping):
-        identity = identity_of(index)
-        if identity in owner.fields:
-            orphans.note_dropped(m, owner.fields[identity])
-            m.heap.write(owner.fields, identity, (index, NONE))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, hints
+from graphlint.analysis import attributes, class_members, hints
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.own_text import text_of
@@ -84,7 +84,7 @@ def declared(m: Machine, cls: ClassInfo, info: ClassInfo, method: Def, place: Pl
     if method.returns is None:
         return unknown
     returns = hints.value_of(m, method.returns, info.module, Change.CONFIG, place)
-    if attributes.is_property(method):
+    if class_members.is_property(method):
         return unknown if isinstance(returns, Unknown) else returns
     if not isinstance(returns, Obj) or isinstance(returns.cls, str):
         return unknown

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     ambient,
-    attributes,
+    class_members,
     conditions,
     definitions,
     effects,
@@ -59,7 +59,7 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
             return m.refresh(value, frame.place(node)) if isinstance(value, OF_OUTPUTS) else value
         if env.cls is not None:
-            member = attributes.class_name(m, env.cls, name)
+            member = class_members.class_name(m, env.cls, name)
             if member is not None:
                 return member
         env = env.parent

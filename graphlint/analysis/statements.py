@@ -14,7 +14,7 @@ from graphlint.analysis import (
     contexts,
     definitions,
     expressions,
-    indexing,
+    item_writes,
     loops,
     matching,
     names,
@@ -103,7 +103,7 @@ def _delete(m: Machine, node: ast.Delete, frame: Frame) -> None:
             storing.delete(m, expressions.evaluate(m, target.value, frame), target.attr, node, frame)
         elif isinstance(target, ast.Subscript):
             owner = expressions.evaluate(m, target.value, frame)
-            indexing.delete_item(m, owner, expressions.evaluate(m, target.slice, frame), node, frame)
+            item_writes.delete_item(m, owner, expressions.evaluate(m, target.slice, frame), node, frame)
 
 
 def _define(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:

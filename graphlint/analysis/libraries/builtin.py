@@ -10,7 +10,7 @@ from graphlint.analysis import (
     effects,
     elements,
     functions,
-    indexing,
+    item_writes,
     orders,
     parallel,
     tensor_ops,
@@ -238,7 +238,7 @@ def _dict(call: Call) -> Value:
     for source in call.args:
         containers.update(call, made, source)
     for name, value in call.arguments.kwargs.items():
-        indexing.set_item(call.m, made, Const(name), value, None)
+        item_writes.set_item(call.m, made, Const(name), value, None)
     return made
 
 

@@ -8,6 +8,7 @@ from graphlint.analysis import (
     elements,
     equality,
     indexing,
+    item_writes,
     lazies,
     orders,
     orphans,
@@ -22,19 +23,19 @@ from graphlint.analysis.values import NONE, Const, Host, Mapping, Sequence_, Unk
 def update(call: Call, made: Mapping, source: Value) -> None:
     if isinstance(source, Mapping):
         for key, entry in source.fields.items():
-            indexing.note_overwritten(call.m, made, entry[0], entry[1], call.place)
+            item_writes.note_overwritten(call.m, made, entry[0], entry[1], call.place)
             call.m.heap.write(made.fields, key, entry)
             call.m.log_write(made.fields, key, entry[1], call.place)
         return
     for pair in elements.all_elements(call.m, source):
         if isinstance(pair, Sequence_) and len(pair.items) == 2:
-            indexing.set_item(call.m, made, pair.items[0], pair.items[1], None)
+            item_writes.set_item(call.m, made, pair.items[0], pair.items[1], None)
 
 
 @model("builtins.list.append", "builtins.set.add", "builtins.list.appendleft")
 def _append(call: Call) -> Value:
     if isinstance(call.owner, Sequence_) and call.args:
-        indexing.extend(call.m, call.owner, (call.args[0],), None, call.node, call.frame)
+        item_writes.extend(call.m, call.owner, (call.args[0],), None, call.node, call.frame)
     return NONE
 
 
@@ -44,7 +45,7 @@ def _push(call: Call) -> Value:
     heap = call.args[0] if call.args else NONE
     if not isinstance(heap, Sequence_) or len(call.args) < 2:
         return Unknown("heap")
-    indexing.extend(call.m, heap, (call.args[1],), None, call.node, call.frame)
+    item_writes.extend(call.m, heap, (call.args[1],), None, call.node, call.frame)
     return NONE if call.name.endswith("heappush") else join_all(heap.elements())
 
 
@@ -52,14 +53,14 @@ def _push(call: Call) -> Value:
 def _extend(call: Call) -> Value:
     if isinstance(call.owner, Sequence_) and call.args:
         known, rest = elements.of(call.m, call.args[0])
-        indexing.extend(call.m, call.owner, known, rest, call.node, call.frame)
+        item_writes.extend(call.m, call.owner, known, rest, call.node, call.frame)
     return NONE
 
 
 @model("builtins.list.insert")
 def _insert(call: Call) -> Value:
     if isinstance(call.owner, Sequence_) and len(call.args) > 1:
-        indexing.extend(call.m, call.owner, (call.args[1],), None, call.node, call.frame)
+        item_writes.extend(call.m, call.owner, (call.args[1],), None, call.node, call.frame)
     return NONE
 
 
@@ -125,7 +126,7 @@ def _dict_get(call: Call) -> Value:
     if found is False:
         lazies.note_absent(call.m, owner.fields, identity_of(key))
         if call.name.endswith("setdefault"):
-            indexing.set_item(call.m, owner, key, default, call.place)
+            item_writes.set_item(call.m, owner, key, default, call.place)
         return default
     value = indexing.get_item(call.m, owner, key, call.node, call.frame)
     if call.name.endswith("pop") and identity_of(key) in owner.fields:
@@ -161,7 +162,7 @@ def _dict_update(call: Call) -> Value:
         for source in call.args:
             update(call, call.owner, source)
         for name, value in call.arguments.kwargs.items():
-            indexing.set_item(call.m, call.owner, Const(name), value, call.place)
+            item_writes.set_item(call.m, call.owner, Const(name), value, call.place)
     return NONE
 
 
@@ -187,5 +188,5 @@ def _fromkeys(call: Call) -> Value:
     made = Mapping(call.place)
     value = call.get(1, "value") or NONE
     for key in elements.all_elements(call.m, call.args[0]) if call.args else ():
-        indexing.set_item(call.m, made, key, value, None)
+        item_writes.set_item(call.m, made, key, value, None)
     return made

@@ -6,6 +6,7 @@ import ast
 
 from graphlint.analysis import (
     attributes,
+    class_members,
     definitions,
     elements,
     kinds,
@@ -92,7 +93,7 @@ def _is_lacking(call: Call, owner: Value, name: str, value: Value) -> bool:
         and not owner.cls.unknown_bases
         and owner.cls.find("__getattr__") is None
         and owner.cls.find(name) is None
-        and attributes.class_attribute(call.m, owner.cls, name) is None
+        and class_members.class_attribute(call.m, owner.cls, name) is None
     )
 
 

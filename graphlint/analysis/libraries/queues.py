@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import handed, indexing
+from graphlint.analysis import handed, item_writes
 from graphlint.analysis.events import Called
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Obj, Sequence_, Unknown, Value
@@ -24,7 +24,7 @@ def _waiting(call: Call) -> Sequence_ | None:
 def _put(call: Call) -> Value:
     held = _waiting(call)
     if held is not None and call.args:
-        indexing.extend(call.m, held, (call.args[0],), None, call.node, call.frame)
+        item_writes.extend(call.m, held, (call.args[0],), None, call.node, call.frame)
         handed.give(call.m, call.args[0], call.place, held)
     return NONE
 

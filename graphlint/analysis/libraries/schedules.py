@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import elements, indexing, tensor_ops
+from graphlint.analysis import elements, item_writes, tensor_ops
 from graphlint.analysis.events import SideEffect
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
@@ -71,4 +71,4 @@ def _schedule(m: Machine, group: Mapping, place: Place) -> None:
     """A tensor rate is filled in place; a number is replaced by the next one."""
     rate = group.fields.get(("const", "lr"), (RATE, NONE))[1]
     if not tensor_ops.any_tensor(rate) and not isinstance(rate, Unknown):
-        indexing.set_item(m, group, RATE, Host("float", Change.CHANGING), place)
+        item_writes.set_item(m, group, RATE, Host("float", Change.CHANGING), place)

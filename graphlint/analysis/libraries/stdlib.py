@@ -11,6 +11,7 @@ from graphlint.analysis import (
     generators,
     gradients,
     indexing,
+    item_writes,
     lazies,
     lifetimes,
     names,
@@ -180,7 +181,7 @@ def _call_cached(call: Call) -> Value:
     value = calls.call(call.m, call.this.fields["wrapped"], call.arguments, call.node, call.frame, call.place)
     for tensor in tensors_in(value, 1):
         tensor.storage.owner = tensor.storage.owner or "cache"
-    indexing.set_item(call.m, results, key, value, lazies.origin(value) or call.place)
+    item_writes.set_item(call.m, results, key, value, lazies.origin(value) or call.place)
     _evict(call, results)
     return value
 
