@@ -13,7 +13,7 @@ from graphlint.analysis import (
     generators,
     hints,
     instances,
-    lifecycle,
+    lives,
     many,
 )
 from graphlint.analysis.arguments import Arguments
@@ -67,7 +67,7 @@ def initialise(m: Machine, owner: Obj) -> None:
         _run(m, owner, info, node)
         many.loosen(m, owner)
         assume(m, owner)
-        lifecycle.capture_given(m, owner)
+        lives.capture_given(m, owner)
 
 
 def assume(m: Machine, owner: Obj) -> None:

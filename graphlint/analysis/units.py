@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint import packing
+from graphlint.analysis import given_arguments
 from graphlint.facts.modules import READABLE
 from graphlint.facts.trace import Trace
 from graphlint.problem import Problem, contained
@@ -102,13 +103,13 @@ class Analyst:
 
     def _callers_of(self, module: ModuleFile, most: int) -> Iterator[tuple[Root, int]]:
         """The callers that no other marked file runs anyway, and with a larger budget."""
-        from graphlint.analysis import callers, lifecycle, roots, ways
+        from graphlint.analysis import callers, roots, ways
 
         own = roots.roots_of(module)
         known = ways.Ways(own)
         for root in callers.callers_of(self._project, module, own, most):
             way = known.of(root)
-            if way is ways.Way.LEADS and lifecycle.waits_for_arguments(root):
+            if way is ways.Way.LEADS and given_arguments.waits_for_arguments(root):
                 way = ways.Way.CAPTURES  # only when it has come to its end it is run with flags left open
             is_marked = self._project.is_marked(root.module.path)
             if not (is_marked and root in roots.roots_of(root.module)):
@@ -118,13 +119,13 @@ class Analyst:
         self, module: ModuleFile | None, qualname: str, steps: int, way: int, goals: Iterable[str]
     ) -> Result:
         """Run a root; where its defaults keep it from what it captures, once more with those left open."""
-        from graphlint.analysis import lifecycle, roots
+        from graphlint.analysis import roots
 
         assert module is not None
         root = roots.named(module, qualname, goals)
         result = self._run_once(root, steps, way)
         came_to_nothing = not (result["captures"] or result["spent"] or result["problems"])
-        if came_to_nothing and lifecycle.waits_for_arguments(root):
+        if came_to_nothing and given_arguments.waits_for_arguments(root):
             return self._run_once(root, steps, way, open_defaults=True)
         return result
 

@@ -1,0 +1,213 @@
+"""Stepping an object: its methods one after another, as a program does round by round, and replays again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import (
+    calls,
+    captures,
+    definitions,
+    generators,
+    given_arguments,
+    graph_keys,
+    outputs,
+    setups,
+    synthesis,
+)
+from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.frames import Frame, Place
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.own_text import text_of
+from graphlint.analysis.parts import tensors_in, tensors_of_record
+from graphlint.analysis.roles import closes, methods_of, roles_of
+from graphlint.analysis.values import (
+    Change,
+    Function,
+    Host,
+    Mapping,
+    Obj,
+    Sequence_,
+    Unknown,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from graphlint.analysis.machine import Machine
+
+
+def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
+    """Step after step in text order, then what replays once more.
+
+    What captures again is a step of its own: only when it has had its turn is a replay judged. Where the
+    first step captures on demand, everything is done once more on what it captured.
+    """
+    roles = roles_of(m, owner)
+    prepared = m.prepared.get(owner.serial, set())
+    again = [name for name in roles.capture if name not in prepared]
+    steps = [name for name in roles.step if name not in prepared]
+    before, given = len(m.finished), dict[str, Arguments]()
+    if again:
+        call_each(m, owner, roles.replay, frame, node, given)
+        order = list(methods_of(owner.cls)) if isinstance(owner.cls, ClassInfo) else []
+        plain = [name for name in order if name in {*steps, *again} - {*roles.replay}]
+        call_each(m, owner, [*plain, *roles.replay], frame, node, given)
+        return
+    call_each(m, owner, steps, frame, node, given)
+    set_up = m.prepared.get(owner.serial, set())
+    if not set_up.isdisjoint({*steps} - {*roles.replay}):
+        m.visits.clear()  # what was done often to set the object up is served from now on
+    through = [name for name in steps if name in m.replaying.get(owner.serial, ()) and name not in set_up]
+    replaying, counted = roles.replay or through, m.counted
+    call_each(m, owner, replaying, frame, node, given)
+    _serve_others(m, owner, replaying, frame, node, given)
+    if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
+        call_each(m, owner, replaying, frame, node, given)
+    readers = _readers_of_kept(m, owner, steps)
+    call_each(m, owner, readers, frame, node, given)
+    if len(m.finished) > before:
+        plain = [name for name in steps if name not in {*roles.replay, *set_up}]
+        plain = [
+            name for name in plain if not setups.comes_before(m, name, m.capturing.get(owner.serial, ()))
+        ]
+        call_each(m, owner, plain, frame, node, given)
+        call_each(m, owner, roles.replay, frame, node, given, same=_keys_of_graphs(m))
+
+
+def _serve_others(
+    m: Machine,
+    owner: Obj,
+    names: Sequence[str],
+    frame: Frame,
+    node: ast.AST,
+    given: dict[str, Arguments],
+) -> None:
+    """Sessions that the program hands out are served in turn: each comes back as it was left."""
+    called = [name for name in names if name in given]
+    brought = [v for name in called for v in given[name].all() if isinstance(v, Obj)]
+    sessions = [(each.fields, dict(each.fields)) for each in brought if _keeps_outputs(m, each)]
+    if sessions:
+        call_each(m, owner, called, frame, node, given)
+        for fields, left in sessions:
+            fields.update(left)
+        call_each(m, owner, called, frame, node, given)
+    elif keys := _keys_of_kept(owner):
+        call_each(m, owner, called, frame, node, given, same=keys)
+
+
+def _keys_of_kept(owner: Obj) -> set[object]:
+    """The names by which tables of an object keep outputs of graphs without a copy, as for sessions."""
+    tables = [value for value in owner.fields.values() if isinstance(value, Mapping)]
+    entries = [entry for table in tables for entry in table.entries() if isinstance(entry[0], Host)]
+    held = [(key, t) for key, value in entries for t in tensors_of_record(value, 2)]
+    return {identity_of(key) for key, t in held if t.kept is not None and t.storage.graph is not None}
+
+
+def _keeps_outputs(m: Machine, value: Obj) -> bool:
+    """Whether an object like those that the program hands out keeps outputs of a graph without a copy."""
+    if value.cls not in m.handed_out:
+        return False
+    held = (t for v in value.fields.values() if isinstance(v, Value) for t in tensors_in(v))
+    return any(tensor.kept is not None and tensor.storage.graph is not None for tensor in held)
+
+
+def _readers_of_kept(m: Machine, owner: Obj, names: Sequence[str]) -> list[str]:
+    """The methods that name a field which holds outputs of earlier replays: they read them after the last."""
+    kept = {
+        key
+        for key, value in owner.fields.items()
+        if isinstance(value, (Sequence_, Mapping)) and any(outputs.is_behind(t) for t in tensors_in(value, 2))
+    }
+    methods = methods_of(owner.cls) if kept and isinstance(owner.cls, ClassInfo) else {}
+    return [name for name in names if name in methods and text_of(methods[name][1]).names & kept]
+
+
+def call_each(
+    m: Machine,
+    owner: Obj,
+    names: Sequence[str],
+    frame: Frame,
+    node: ast.AST,
+    given: dict[str, Arguments],
+    *,
+    same: Set[object] = frozenset(),
+) -> None:
+    """Call methods one after another; arguments named in `same` are those of the first call again."""
+    depth = len(m.captures)
+    for index, name in enumerate(names):
+        if not closes(owner, names[index:]):
+            captures.abandon(m, depth)
+        m.step += 1
+        m.timeline.forget()
+        result = call(m, owner, name, Change.CHANGING, frame, node, given, same=same)
+        for part in alternatives(result):
+            if isinstance(part, Function) and part.env is not None:
+                calls.call(m, part, given_arguments.of(m, part, Change.CHANGING), node, frame)
+    captures.abandon(m, depth)
+
+
+def call(
+    m: Machine,
+    owner: Obj,
+    name: str,
+    change: Change,
+    frame: Frame,
+    node: ast.AST,
+    given: dict[str, Arguments] | None = None,
+    *,
+    same: Set[object] = frozenset(),
+) -> Value:
+    assert isinstance(owner.cls, ClassInfo)
+    found = owner.cls.find(name)
+    if found is None:
+        return Unknown("method")
+    info, method = found
+    value = definitions.method_value(m, info, method, owner)
+    place = Place(info.module, method, f"{info.scope}.{name}")
+    arguments = given_arguments.of(m, value, change)
+    for argument in arguments.all() if change is Change.CHANGING else ():
+        synthesis.renew(m, argument)
+    if given is not None:
+        first = given.setdefault(name, arguments)
+        given_arguments.repeat(arguments, first, same)
+    opened, replays, born = len(m.captures), m.own_replays, Obj("call", place).serial
+    before = len(m.finished)
+    result = calls.call(m, value, arguments, method, frame, place)
+    if m.own_replays > replays:
+        m.replaying.setdefault(owner.serial, set()).add(name)
+    if len(m.finished) > before:
+        m.capturing.setdefault(owner.serial, set()).add(name)
+    if any(not capture.lazy for capture in m.finished[before:]):  # every time: this sets the object up
+        m.prepared.setdefault(owner.serial, set()).add(name)
+    if len(m.captures) > opened:
+        _close_captures(m, owner, opened, frame, place)
+    m.handed_out |= {
+        part.cls for part in alternatives(result) if isinstance(part, Obj) and part.serial > born
+    }
+    drive(m, result)
+    return result
+
+
+def drive(m: Machine, result: Value) -> None:
+    """Run what a generator that nobody consumes would do for its consumer."""
+    if isinstance(result, Obj) and result.cls == "generator" and generators.is_project(result):
+        generators.drive(m, result, lambda item: Unknown("sent"))
+
+
+def _close_captures(m: Machine, owner: Obj, opened: int, frame: Frame, place: Place) -> None:
+    """What a method began is ended by its sibling at once: the work between them is done by callers."""
+    assert isinstance(owner.cls, ClassInfo)
+    for name, (_, node) in methods_of(owner.cls).items():
+        names = text_of(node).names
+        if "capture_end" in names and "capture_begin" not in names and len(m.captures) > opened:
+            call(m, owner, name, Change.CONFIG, frame, node)
+    while len(m.captures) > opened:
+        captures.end(m, place)
+
+
+def _keys_of_graphs(m: Machine) -> set[object]:
+    return {key for capture in m.finished for key in graph_keys.keys_of(capture)}
