@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     arithmetic,
+    cells,
     elements,
     expressions,
     functions,
@@ -149,7 +150,7 @@ def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) 
             env = frame.env
     outer = env is not frame.env
     noted = place if outer or not m.captures or isinstance(value, Tensor) else None
-    m.write(env.fields, name, value, noted, local=not outer)
+    cells.write(m, env.fields, name, value, noted, local=not outer)
 
 
 def _unpack(m: Machine, targets: list[ast.expr], value: Value, frame: Frame, node: ast.AST) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     arrays,
     calls,
+    cells,
     class_members,
     classes,
     deferral,
@@ -19,6 +20,7 @@ from graphlint.analysis import (
     library,
     many,
     names,
+    outputs,
     storing,
     supers,
     synthesis,
@@ -135,9 +137,9 @@ def _of_module(m: Machine, owner: Module, name: str, place: Place) -> Value:
         return computed or Unknown(f"`{name}` of module {owner.file.name}")
     if m.captures:
         env = m.env_of(owner.file)
-        m.note_read(env.fields, name, value, place, None, name)
-        value = m.tainted(env.fields, name, value, place, None, name)
-    return m.refresh(value, place)
+        cells.note_read(m, env.fields, name, value, place, None, name)
+        value = cells.tainted(m, env.fields, name, value, place, None, name)
+    return outputs.refreshed(m, value, place)
 
 
 def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
@@ -166,8 +168,8 @@ def _may_be_hidden(m: Machine, owner: Obj, name: str, member: Value, place: Plac
     """What captured code reads from the class; the instance may be given a field of that name later."""
     if not m.captures or isinstance(member, (Function, Partial, External)):
         return member
-    m.note_read(owner.fields, name, member, place, owner, name)
-    return m.tainted(owner.fields, name, member, place, owner, name)
+    cells.note_read(m, owner.fields, name, member, place, owner, name)
+    return cells.tainted(m, owner.fields, name, member, place, owner, name)
 
 
 def read_field(m: Machine, owner: Obj, name: str, place: Place) -> Value:
@@ -181,13 +183,13 @@ def read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value)
     if not isinstance(value, Value):
         return Unknown("internal")
     if m.captures:
-        m.note_read(fields, name, value, place, owner, name)
-        value = m.tainted(fields, name, value, place, owner, name)
+        cells.note_read(m, fields, name, value, place, owner, name)
+        value = cells.tainted(m, fields, name, value, place, owner, name)
     else:
         effects.read(m, fields, name, value, place, name)
         if m.filled:
-            m.displaced(fields, name, value, place, name)
-    return m.refresh(value, place)
+            cells.displaced(m, fields, name, value, place, name)
+    return outputs.refreshed(m, value, place)
 
 
 def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    cells,
     classes,
     effects,
     generators,
@@ -82,9 +83,10 @@ def _read_items(m: Machine, value: Sequence_) -> tuple[tuple[Value, ...], Value 
     """The elements of a sequence that captured code goes through: each number knows where it comes from."""
     items, rest = value.items, value.rest
     if value.kind == "list" and len(items) <= UNROLLED:
-        cells = ((Item(index), item) for index, item in enumerate(items))
+        keyed = ((Item(index), item) for index, item in enumerate(items))
         items = tuple(
-            m.tainted(value.fields, key, item, m.frame.here, value, f"[{key.index}]") for key, item in cells
+            cells.tainted(m, value.fields, key, item, m.frame.here, value, f"[{key.index}]")
+            for key, item in keyed
         )
     if value.serial in m.sequence_cells:
         items = tuple(effects.tainted_element(m, value, item) for item in items)

@@ -23,6 +23,7 @@ from graphlint.analysis import (
     item_writes,
     names,
     narrowing,
+    outputs,
     texts,
 )
 from graphlint.analysis.frames import Frame
@@ -174,7 +175,7 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
         if key is None:
             for source in alternatives(value):
                 if isinstance(source, Mapping):
-                    source = m.refresh(source, frame.place(node))
+                    source = outputs.refreshed(m, source, frame.place(node))
                     made.fields.update(source.fields)  # type: ignore[attr-defined]
                 else:
                     made.fields[Mapping.REST] = (Unknown("key"), Unknown("** of an unknown mapping"))

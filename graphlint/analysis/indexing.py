@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     arrays,
+    cells,
     class_members,
     effects,
     equality,
@@ -14,6 +15,7 @@ from graphlint.analysis import (
     item_writes,
     lazies,
     orders,
+    outputs,
     tensor_items,
     tensor_ops,
 )
@@ -95,7 +97,7 @@ def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, fr
         return _known_item(m, owner, index.value, frame.place(node))
     note_items_read(m, owner)
     held = [effects.tainted_element(m, owner, value) for value in owner.elements()]
-    found = [m.refresh(value, frame.place(node)) for value in held]
+    found = [outputs.refreshed(m, value, frame.place(node)) for value in held]
     if not found:
         return Unknown("item of an empty sequence", owner.change)
     return _chosen(join_all(found), index)
@@ -113,9 +115,9 @@ def _known_item(m: Machine, owner: Sequence_, index: int, place: Place) -> Value
     value = owner.items[index]
     if owner.kind == "list" and m.captures:
         key = Item(index % len(owner.items))
-        m.note_read(owner.fields, key, value, place, owner, f"[{key.index}]")
-        value = m.tainted(owner.fields, key, value, place, owner, f"[{key.index}]")
-    return m.refresh(effects.tainted_element(m, owner, value), place)
+        cells.note_read(m, owner.fields, key, value, place, owner, f"[{key.index}]")
+        value = cells.tainted(m, owner.fields, key, value, place, owner, f"[{key.index}]")
+    return outputs.refreshed(m, effects.tainted_element(m, owner, value), place)
 
 
 def note_items_read(m: Machine, owner: Sequence_) -> None:
@@ -125,9 +127,9 @@ def note_items_read(m: Machine, owner: Sequence_) -> None:
         return
     place = m.frame.here
     for index, value in enumerate(owner.items):
-        m.note_read(owner.fields, Item(index), value, place, owner, f"[{index}]")
+        cells.note_read(m, owner.fields, Item(index), value, place, owner, f"[{index}]")
     if owner.rest is not None:
-        m.note_read(owner.fields, "rest", owner.rest, place, owner, "[...]")
+        cells.note_read(m, owner.fields, "rest", owner.rest, place, owner, "[...]")
 
 
 def _chosen(value: Value, index: Value) -> Value:
@@ -158,18 +160,20 @@ def _mapping_item(m: Machine, owner: Mapping, index: Value, node: ast.AST, frame
     identity = identity_of(index)
     if identity is not None and identity in owner.fields:
         value: Value = owner.fields[identity][1]
-        m.note_read(owner.fields, identity, value, place, owner, _key_text(index))
+        cells.note_read(m, owner.fields, identity, value, place, owner, _key_text(index))
         if not m.captures:
             effects.read(m, owner.fields, identity, value, place, _key_text(index))
-        return m.refresh(m.tainted(owner.fields, identity, value, place, owner, _key_text(index)), place)
+        return outputs.refreshed(
+            m, cells.tainted(m, owner.fields, identity, value, place, owner, _key_text(index)), place
+        )
     if equality.contains(owner, index) is False:
         lazies.note_absent(m, owner.fields, identity)
     found = may_be_under(owner, identity)
     if found:
         held = join_all(found)
         for key in (Mapping.ANY,) if identity is None else (Mapping.ANY, identity):
-            m.note_read(owner.fields, key, held, place, owner, _key_text(index))
-    values = [m.refresh(value, place) for value in found]
+            cells.note_read(m, owner.fields, key, held, place, owner, _key_text(index))
+    values = [outputs.refreshed(m, value, place) for value in found]
     if owner.factory is not None and not values:
         made = functions.call_value(m, owner.factory, node, frame)
         item_writes.set_item(m, owner, index, made, place)
@@ -196,8 +200,8 @@ def read_all(m: Machine, owner: Mapping, place: Place) -> dict[Any, tuple[Value,
         name, value = entry
         text = _key_text(name)
         if m.captures:
-            m.note_read(owner.fields, key, value, place, owner, text)
-        found[key] = (name, m.tainted(owner.fields, key, value, place, owner, text))
+            cells.note_read(m, owner.fields, key, value, place, owner, text)
+        found[key] = (name, cells.tainted(m, owner.fields, key, value, place, owner, text))
     return found
 
 
@@ -229,7 +233,7 @@ def tuple_of(m: Machine, owner: Obj) -> Sequence_ | None:
         return None
     names = owner.cls.record_fields()
     for name in names if m.captures else ():
-        m.note_read(owner.fields, name, owner.fields.get(name, NONE), m.frame.here, owner, name)
+        cells.note_read(m, owner.fields, name, owner.fields.get(name, NONE), m.frame.here, owner, name)
     return Sequence_([owner.fields.get(name, NONE) for name in names], "tuple", site=owner.site)
 
 

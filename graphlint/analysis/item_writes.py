@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     arrays,
+    cells,
     effects,
     functions,
     graph_keys,
@@ -88,7 +89,7 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
         joined = value if old is None else join(old[1], value)
         m.heap.write(owner.fields, Mapping.REST, (index, joined))
         if place is not None:
-            m.log_write(owner.fields, Mapping.REST, value, place)
+            cells.log_write(m, owner.fields, Mapping.REST, value, place)
         return
     orders.forget(m, owner)
     items = list(owner.items)
@@ -96,19 +97,19 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
         items[index.value] = value
         m.heap.write(owner.fields, "items", tuple(items))
         if place is not None:
-            m.log_write(owner.fields, Item(index.value % len(items)), value, place)
+            cells.log_write(m, owner.fields, Item(index.value % len(items)), value, place)
     else:
         rest = owner.rest
         m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))
         if place is not None:
-            m.log_write(owner.fields, "rest", value, place)
+            cells.log_write(m, owner.fields, "rest", value, place)
 
 
 def note_overwritten(m: Machine, owner: Mapping, key: Value, value: Value, place: Place) -> None:
     """A store under a name that comes with the data may be one under any name that is there."""
     is_name = isinstance(key, Unknown) or (isinstance(key, Host) and key.kind in ("str", "any"))
     if is_name and owner.fields and not m.captures and not m.frame.conditions:
-        m.log_write(owner.fields, Mapping.ANY, value, place)
+        cells.log_write(m, owner.fields, Mapping.ANY, value, place)
 
 
 def _put(
@@ -120,7 +121,7 @@ def _put(
     m.heap.write(owner.fields, identity, (index, value))
     if place is not None:
         orphans.note_replaced(m, owner.fields, identity, old, value, place)
-        m.log_write(owner.fields, identity, value, place)
+        cells.log_write(m, owner.fields, identity, value, place)
 
 
 def extend(
@@ -142,7 +143,7 @@ def extend(
     if rest is not None:
         storing.note_kept(m, rest, place)
         m.heap.write(owner.fields, "rest", rest if owner.rest is None else join(owner.rest, rest))
-    m.log_write(owner.fields, "items", owner, place)
+    cells.log_write(m, owner.fields, "items", owner, place)
 
 
 def delete_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import lifetimes, renewals
+from graphlint.analysis import cells, lifetimes, renewals
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import DROPPED, Capture, Changed, Read
 from graphlint.analysis.parts import tensors_in
@@ -53,7 +53,7 @@ def _note(
     m: Machine, record: Capture, tensor: Tensor, fields: Fields, key: Any, value: Value, place: Place
 ) -> None:
     name = key if isinstance(key, str) else "this item"
-    m.log_write(record.lost, tensor.storage, value, place)
+    cells.log_write(m, record.lost, tensor.storage, value, place)
     used = record.storages[tensor.storage]
     record.lost.setdefault(tensor.storage, Read(fields, key, tensor, used, record.chain, None, name))
 

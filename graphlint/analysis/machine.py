@@ -9,52 +9,34 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
-    carried,
     certainty,
-    conditions,
-    effects,
-    once,
-    orphans,
-    outputs,
-    renamed,
     streams,
-    swaps,
-    walked,
 )
 from graphlint.analysis.budgets import Budget, Exhausted
-from graphlint.analysis.events import Displaced, Event
+from graphlint.analysis.events import Event
 from graphlint.analysis.frames import Condition, Frame, Loop, Place
-from graphlint.analysis.graphs import Capture, Read, Unresolved, Write
+from graphlint.analysis.graphs import Capture, Unresolved, Write
 from graphlint.analysis.heap import Heap
 from graphlint.analysis.late_changes import Late
 from graphlint.analysis.parallel import ThreadRun, note_cuda_call, note_work
-from graphlint.analysis.parts import cells_of, tensors_in, with_cell
+from graphlint.analysis.parts import cells_of
 from graphlint.analysis.timeline import Timeline
 from graphlint.analysis.values import (
-    MOVED,
-    TAKEN,
     Cell,
-    Const,
     Env,
     Fields,
     Function,
-    Host,
     Mapping,
     Obj,
-    Partial,
     Sequence_,
     Storage,
     Tensor,
-    Union,
-    Unknown,
     Value,
-    alternatives,
-    is_none,
 )
 from graphlint.finding import Hop
 
@@ -67,17 +49,12 @@ if TYPE_CHECKING:
     from graphlint.facts.project import Project
 
 
-# Library objects whose tensors captured code reads through them.
-HOLDERS = ("torch.nn.", "torch.optim.")
-
-
 class Machine:
     """Runs scenarios over a project and tells `listener` about every event."""
 
     MAX_DEPTH = 48
     VISITS = 6
     RECURSION = 6
-    MOST_WRITES = 24  # of one cell are remembered
 
     def __init__(
         self, project: Project, config: Config, listener: Callable[[Event], None], steps: int
@@ -242,126 +219,6 @@ class Machine:
     ) -> Tensor:
         return Tensor(self.storage(device, place), kind, ndim, shape=shape)
 
-    # cells
-
-    def write(
-        self,
-        fields: Fields,
-        key: Any,
-        value: Value,
-        place: Place | None,
-        *,
-        augmented: bool = False,
-        local: bool = False,
-    ) -> None:
-        """Write a cell and remember where, so that a replay can blame the write."""
-        if self.captures and place is not None:
-            self.captures[-1].before.setdefault((id(fields), key), fields.get(key))
-        old = fields.get(key) if self.finished and not local else None
-        once.note_reset(self, fields.get(key), value)
-        self.heap.write(fields, key, value)
-        if old is not None and place is not None:
-            orphans.note_replaced(self, fields, key, old, value, place)
-        if place is not None:
-            self.log_write(fields, key, value, place, augmented=augmented, local=local)
-
-    def log_write(
-        self,
-        fields: Fields,
-        key: Any,
-        value: Value,
-        place: Place,
-        *,
-        augmented: bool = False,
-        local: bool = False,
-    ) -> None:
-        """Note a write that has happened, for a replay to blame."""
-        cell = (id(fields), key)
-        renamed.note_named(self, fields, key, value)
-        history = self.writes.get(cell)
-        if history is not None and len(history) >= self.MOST_WRITES and not self.captures:
-            return
-        under = conditions.undecided(self)
-        conditional = bool(under) and any(not c.decided for c in self.frame.conditions)
-        record = Write(
-            place, self.chain(place), self.clock, bool(self.captures), value, augmented, conditional, local
-        )
-        record.filling = conditional and (
-            conditions.finds_empty(self, fields, key) or conditions.fills_tested_item(self, place.node)
-        )
-        record.step, record.under = self.step, under
-        filled = self.filled.get(cell) or self.effects.get(cell)
-        if filled is not None and filled.graph is not None:
-            record.stamp = filled.graph.fields.get("stamp", 0)
-        if history is None:
-            self.kept_alive.append(fields)
-            self.writes[cell] = [record]
-        elif len(history) < self.MOST_WRITES:
-            history.append(record)
-        if self.captures:
-            record.times = swaps.times(self)
-            carried.note_write(self, fields, key, record)
-            self.captures[-1].written[cell] = record
-            self.captures[-1].first.setdefault(cell, record)
-
-    def displaced(self, fields: Fields, key: Any, value: Value, place: Place, name: str) -> None:
-        """Tell when eager code reads, after a replay, a cell that the graph was expected to have filled."""
-        capture = self.filled.get((id(fields), key))
-        if capture is None or capture.graph is None or not capture.graph.fields.get("stamp", 0):
-            return
-        own = capture.written[(id(fields), key)]
-        graph = capture.graph
-        held = list(tensors_in(value, 1))
-        if any(t.storage.graph is graph for t in held) or not (held or is_none(value)):
-            return
-        writes = [w for w in self.writes.get((id(fields), key), ()) if w.clock >= capture.clock]
-        last = writes[-1] if writes else None
-        if last is not None and not last.capturing and last.place.key != own.place.key:
-            if last.stamp < graph.fields["stamp"]:
-                event = Displaced(place=place, name=name, captured=own.place, written=last.place)
-                event.cleared = is_none(value)
-                self.emit(event)
-
-    def note_read(
-        self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
-    ) -> None:
-        """Remember that captured code reads a cell that holds tensors, or an object that may."""
-        capture = self.capture
-        if capture is None or self.meta_read or capture.compiled:
-            return
-        cell = (id(fields), key)
-        if cell in capture.reads or cell in capture.written:
-            return
-        held = tensors_in(value, 1)
-        called = isinstance(value, (Function, Partial)) and isinstance(owner, Obj)
-        if (
-            called
-            or _may_hold(value)
-            or any(tensor.on_device or tensor.device == "pinned" for tensor in held)
-        ):
-            self.kept_alive.append(fields)
-            capture.reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
-        elif held and cell not in capture.host_memory:
-            self.kept_alive.append(fields)
-            capture.host_memory[cell] = Read(fields, key, value, place, (), owner, name)
-
-    def tainted(
-        self, fields: Fields, key: Any, value: Value, place: Place, owner: Value | Env | None, name: str
-    ) -> Value:
-        """A host value that captured code reads from a cell remembers the cell."""
-        capture = self.capture
-        if capture is not None and isinstance(value, Mapping) and isinstance(owner, Obj):
-            walked.note_named(self, fields, key, value, place, owner)
-        if capture is None or capture.compiled or not _is_host(value):
-            return value
-        cell = (id(fields), key)
-        if isinstance(value, Sequence_) and not effects.taint_elements(self, value, cell):
-            return value
-        if cell not in capture.host_reads:
-            self.kept_alive.append(fields)
-            capture.host_reads[cell] = Read(fields, key, value, place, self.chain(place), owner, name)
-        return with_cell(value, cell)
-
     def note_made(self, value: Obj | Mapping) -> None:
         """Remember that captured code made an object or a dict: what it keeps there is its own."""
         for capture in self.captures:
@@ -371,51 +228,6 @@ class Machine:
         """Remember that a number bounds a slice or a shape: the loops whose element it is are sized."""
         for cell in cells_of(value) & self.loop_cells.keys():
             self.loop_cells[cell].sized = True
-
-    def refresh(self, value: Value, place: Place, depth: int = 4) -> Value:
-        """What reading `value` from a name or field yields: outputs are stamped with the replay count.
-
-        Containers are followed to `depth`: one may hold itself.
-        """
-        if not self.has_graphs:
-            return value
-        if isinstance(value, Tensor):
-            return value if value.storage.graph is None else outputs.stamped(self, value, place)
-        if not depth:
-            return value
-        if isinstance(value, Union) and _holds_output(value.values):
-            return Union(tuple(self.refresh(p, place, depth - 1) for p in value.values), value.chosen_by)
-        if isinstance(value, Sequence_) and _holds_output(value.items):
-            items = [self.refresh(item, place, depth - 1) for item in value.items]
-            fresh = Sequence_(items, value.kind, value.rest, value.change, value.site)
-            effects.note_copy(self, value, fresh)
-            return fresh
-        if isinstance(value, Mapping) and _holds_output(part for _, part in value.entries()):
-            copy = Mapping(value.site)
-            for key, (name, part) in value.fields.items():
-                copy.fields[key] = (name, self.refresh(part, place, depth - 1))
-            return copy
-        if isinstance(value, Obj) and not isinstance(value.cls, str) and value.cls.is_plain_record:
-            return self._record_of_outputs(value, place, depth)
-        return value
-
-    def _record_of_outputs(self, value: Obj, place: Place, depth: int) -> Obj:
-        """A record whose fields are outputs is read like a tuple of them: one for each replay.
-
-        One that holds the graph as well is no result of a replay: its outputs are read on demand.
-        """
-        parts = [part for part in value.fields.values() if isinstance(part, Value)]
-        if self.captures or not _holds_output(parts) or any(map(_may_be_graph, parts)):
-            return value
-        copy = Obj(value.cls, value.site, value.label)
-        for name, part in value.fields.items():
-            copy.fields[name] = self.refresh(part, place, depth - 1) if isinstance(part, Value) else part
-        return copy
-
-    def check_stale(self, value: Tensor, place: Place) -> None:
-        """Tell of a read through an alias that was taken before the graph's last replay."""
-        outputs.check(self, value, place)
-        outputs.check_pool(self, value, place)
 
     def close(self) -> None:
         """Let go of all values: they refer to each other in circles, and through them to syntax trees.
@@ -515,39 +327,3 @@ class _Before:
 
 def _deaf(event: Event) -> None:
     """Listens to what happens in compiled code."""
-
-
-def _is_host(value: Value) -> bool:
-    """Whether a value is a number, text or list, whichever of its alternatives it is."""
-    if isinstance(value, Union):
-        return all(isinstance(part, (Const, Host)) for part in value.values)
-    return isinstance(value, (Const, Host, Sequence_))
-
-
-def _may_be_graph(value: Value) -> bool:
-    return any(isinstance(part, Obj) and part.is_a("torch.cuda.CUDAGraph") for part in alternatives(value))
-
-
-def _may_hold(value: Value) -> bool:
-    """Whether a value is an object or a dict, whose tensors captured code may read through it.
-
-    What was moved to a device is one as well: it may be a tensor.
-    """
-    return any(
-        isinstance(part, Mapping)
-        or any(map(_was_moved, part.elements() if isinstance(part, Sequence_) else (part,)))
-        or (isinstance(part, Obj) and (not isinstance(part.cls, str) or part.cls.startswith(HOLDERS)))
-        for part in alternatives(value)
-    )
-
-
-def _was_moved(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.typed in (MOVED, TAKEN)
-
-
-def _holds_output(values: Iterable[Value]) -> bool:
-    """Whether a container directly holds a replayed graph's output that is not stamped yet."""
-    for value in (part for each in values for part in alternatives(each)):
-        if isinstance(value, Tensor) and value.storage.graph is not None and value.stamp == 0:
-            return bool(value.storage.graph.fields.get("stamp", 0))
-    return False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     ambient,
+    cells,
     class_members,
     conditions,
     definitions,
@@ -16,6 +17,7 @@ from graphlint.analysis import (
     expressions,
     functions,
     library,
+    outputs,
     registration,
     statements,
 )
@@ -52,12 +54,12 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
             if not m.has_graphs:
                 return value
             if m.captures:
-                m.note_read(env.fields, name, value, frame.place(node), None, name)
+                cells.note_read(m, env.fields, name, value, frame.place(node), None, name)
                 if env is not frame.env or _is_local_of_region(m, value):
-                    value = m.tainted(env.fields, name, value, frame.place(node), env, name)
+                    value = cells.tainted(m, env.fields, name, value, frame.place(node), env, name)
             elif m.effects:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
-            return m.refresh(value, frame.place(node)) if isinstance(value, OF_OUTPUTS) else value
+            return outputs.refreshed(m, value, frame.place(node)) if isinstance(value, OF_OUTPUTS) else value
         if env.cls is not None:
             member = class_members.class_name(m, env.cls, name)
             if member is not None:
@@ -87,11 +89,11 @@ def _global(m: Machine, module: ModuleFile, name: str, value: Value | None, plac
     if value is not None:
         if m.captures:
             env = m.env_of(module)
-            m.note_read(env.fields, name, value, place, None, name)
-            value = m.tainted(env.fields, name, value, place, None, name)
+            cells.note_read(m, env.fields, name, value, place, None, name)
+            value = cells.tainted(m, env.fields, name, value, place, None, name)
         elif m.effects:
             effects.read(m, m.env_of(module).fields, name, value, place, name)
-        return m.refresh(value, place)
+        return outputs.refreshed(m, value, place)
     if name in ("__name__", "__package__"):
         return _own_name(module, name)
     if name in BUILTINS:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, graph_keys, narrowing
+from graphlint.analysis import cells, conditions, graph_keys, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import change_of
@@ -128,7 +128,7 @@ def _is_kept(m: Machine, cell: Cell, value: Union) -> bool:
     since = min(record.clock for record in records if record is not None)
     history = m.writes.get(cell, [])
     emptied = any(w.clock >= since and any(map(is_none, alternatives(w.value))) for w in history)
-    return not emptied and len(history) < m.MOST_WRITES
+    return not emptied and len(history) < cells.MOST_WRITES
 
 
 def _record(value: Value) -> Capture | None:

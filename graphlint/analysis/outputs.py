@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import (
+    effects,
+)
 from graphlint.analysis.events import PoolOverwritten, StaleRead
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Obj, Sequence_, Tensor, Union, Value
+from graphlint.analysis.values import (
+    Mapping,
+    Obj,
+    Sequence_,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+)
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -43,6 +55,66 @@ def stamped(m: Machine, value: Tensor, place: Place) -> Tensor:
             m.emit(event)
         epoch.undecided.clear()
     return fresh
+
+
+def refreshed(m: Machine, value: Value, place: Place, depth: int = 4) -> Value:
+    """What reading `value` from a name or field yields: outputs are stamped with the replay count.
+
+    Containers are followed to `depth`: one may hold itself.
+    """
+    if not m.has_graphs:
+        return value
+    if isinstance(value, Tensor):
+        return value if value.storage.graph is None else stamped(m, value, place)
+    if not depth:
+        return value
+    if isinstance(value, Union) and _holds_output(value.values):
+        return Union(tuple(refreshed(m, p, place, depth - 1) for p in value.values), value.chosen_by)
+    if isinstance(value, Sequence_) and _holds_output(value.items):
+        items = [refreshed(m, item, place, depth - 1) for item in value.items]
+        fresh = Sequence_(items, value.kind, value.rest, value.change, value.site)
+        effects.note_copy(m, value, fresh)
+        return fresh
+    if isinstance(value, Mapping) and _holds_output(part for _, part in value.entries()):
+        copy = Mapping(value.site)
+        for key, (name, part) in value.fields.items():
+            copy.fields[key] = (name, refreshed(m, part, place, depth - 1))
+        return copy
+    if isinstance(value, Obj) and not isinstance(value.cls, str) and value.cls.is_plain_record:
+        return _record_of_outputs(m, value, place, depth)
+    return value
+
+
+def _record_of_outputs(m: Machine, value: Obj, place: Place, depth: int) -> Obj:
+    """A record whose fields are outputs is read like a tuple of them: one for each replay.
+
+    One that holds the graph as well is no result of a replay: its outputs are read on demand.
+    """
+    parts = [part for part in value.fields.values() if isinstance(part, Value)]
+    if m.captures or not _holds_output(parts) or any(map(_may_be_graph, parts)):
+        return value
+    copy = Obj(value.cls, value.site, value.label)
+    for name, part in value.fields.items():
+        copy.fields[name] = refreshed(m, part, place, depth - 1) if isinstance(part, Value) else part
+    return copy
+
+
+def check_stale(m: Machine, value: Tensor, place: Place) -> None:
+    """Tell of a read through an alias that was taken before the graph's last replay."""
+    check(m, value, place)
+    check_pool(m, value, place)
+
+
+def _may_be_graph(value: Value) -> bool:
+    return any(isinstance(part, Obj) and part.is_a("torch.cuda.CUDAGraph") for part in alternatives(value))
+
+
+def _holds_output(values: Iterable[Value]) -> bool:
+    """Whether a container directly holds a replayed graph's output that is not stamped yet."""
+    for value in (part for each in values for part in alternatives(each)):
+        if isinstance(value, Tensor) and value.storage.graph is not None and value.stamp == 0:
+            return bool(value.storage.graph.fields.get("stamp", 0))
+    return False
 
 
 def as_of_now(value: Value) -> Value:

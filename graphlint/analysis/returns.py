@@ -44,7 +44,7 @@ def _announce_return(m: Machine, node: ast.Return, value: Value, frame: Frame) -
     aliases = tuple(t for t in tensors_in(value) if t.stamp and t.storage.graph is not None)
     if aliases and node.value is not None:
         for tensor in aliases:
-            m.check_stale(tensor, frame.place(node))
+            outputs.check_stale(m, tensor, frame.place(node))
         copied = {True, False} <= _copied_parts(value) and not _is_made_by_others(m, frame)
         place = frame.place(node)
         m.emit(Returned(place=place, value=value, aliases=aliases, copied=copied, root=frame.call is None))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     calls,
     carried,
+    cells,
     effects,
     gradients,
     graph_keys,
@@ -111,7 +112,7 @@ def stored(
         graph_keys.note_held(m, owner, value)
     if m.captures:
         _announce_store(m, owner, fields, name, value, old, place, augmented)
-    m.write(fields, name, value, place, augmented=augmented)
+    cells.write(m, fields, name, value, place, augmented=augmented)
 
 
 def _announce_store(
@@ -219,4 +220,4 @@ def wrote_tensor(
 def delete(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> None:
     """`del owner.name`."""
     if isinstance(owner, Obj) and name in owner.fields:
-        m.write(owner.fields, name, Unknown(DELETED), frame.place(node))
+        cells.write(m, owner.fields, name, Unknown(DELETED), frame.place(node))

@@ -13,6 +13,7 @@ from graphlint.analysis import (
     gradients,
     host_work,
     ignored,
+    outputs,
     parallel,
     rows,
     streams,
@@ -170,7 +171,7 @@ def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     """An operation touches these tensors: a stale alias among them is read here."""
     for tensor in tensors:
         if tensor.stamp:
-            m.check_stale(tensor, place)
+            outputs.check_stale(m, tensor, place)
     capture = m.capture
     if capture is None:
         timeline.used(m, tensors, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphlint.analysis import (
     arithmetic,
+    cells,
     effects,
     elements,
     equality,
@@ -12,6 +13,7 @@ from graphlint.analysis import (
     lazies,
     orders,
     orphans,
+    outputs,
     walked,
 )
 from graphlint.analysis.heap import MISSING
@@ -25,7 +27,7 @@ def update(call: Call, made: Mapping, source: Value) -> None:
         for key, entry in source.fields.items():
             item_writes.note_overwritten(call.m, made, entry[0], entry[1], call.place)
             call.m.heap.write(made.fields, key, entry)
-            call.m.log_write(made.fields, key, entry[1], call.place)
+            cells.log_write(call.m, made.fields, key, entry[1], call.place)
         return
     for pair in elements.all_elements(call.m, source):
         if isinstance(pair, Sequence_) and len(pair.items) == 2:
@@ -77,7 +79,7 @@ def _pop(call: Call) -> Value:
         left = owner.items[:-1] if last is owner.items[-1] else owner.items[1:]
         orphans.note_dropped(call.m, last)
         call.m.heap.write(owner.fields, "items", left)
-        return call.m.refresh(last, call.place)
+        return outputs.refreshed(call.m, last, call.place)
     effects.note_pop(call.m, owner, call.place)
     return elements.joined_elements(call.m, owner)
 
@@ -145,7 +147,11 @@ def _dict_parts(call: Call) -> Value:
     if part != "keys":
         entries = indexing.read_all(call.m, call.owner, call.place)
     rest = entries.get(Mapping.REST)
-    known = [(k, call.m.refresh(v, call.place)) for key, (k, v) in entries.items() if key != Mapping.REST]
+    known = [
+        (k, outputs.refreshed(call.m, v, call.place))
+        for key, (k, v) in entries.items()
+        if key != Mapping.REST
+    ]
     more = _entry_part(part, *rest) if rest is not None else None
     return Sequence_([_entry_part(part, *entry) for entry in known], "list", more)
 

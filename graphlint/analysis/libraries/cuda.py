@@ -8,6 +8,7 @@ from graphlint.analysis import (
     contexts,
     elements,
     gradients,
+    outputs,
     replays,
     tensor_ops,
 )
@@ -286,7 +287,11 @@ def _call_graphed(call: Call) -> Value:
     )
     replays.replay(call.m, graph, call.place)
     output = call.this.fields.get("output")
-    return call.m.refresh(output, call.place) if isinstance(output, Value) else Unknown("graphed output")
+    return (
+        outputs.refreshed(call.m, output, call.place)
+        if isinstance(output, Value)
+        else Unknown("graphed output")
+    )
 
 
 @model("torch.cuda.is_current_stream_capturing", "torch.cuda.graphs.is_current_stream_capturing")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import attributes, tensor_ops
+from graphlint.analysis import attributes, cells, tensor_ops
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import module_containers
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def mode_of(m: Machine, owner: Obj, place: Place) -> Value:
     """`module.training` where nobody has set it: what it decides is not known, but the capture read it."""
     mode = Host("bool", Change.CONFIG, (MODE, owner.serial))
-    return m.tainted(owner.fields, MODE, mode, place, owner, MODE)
+    return cells.tainted(m, owner.fields, MODE, mode, place, owner, MODE)
 
 
 def note(m: Machine, owner: Obj, place: Place, frame: Frame) -> None:
@@ -47,7 +47,7 @@ def switch(call: Call) -> Value:
 
 def _set(m: Machine, owner: Obj, mode: Const, place: Place, seen: set[int]) -> None:
     seen.add(owner.serial)
-    m.write(owner.fields, MODE, mode, place)
+    cells.write(m, owner.fields, MODE, mode, place)
     for child in module_containers.modules_in(owner):
         if child.serial not in seen:
             _set(m, child, mode, place, seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, elements, gradients, tensor_ops, timeline
+from graphlint.analysis import calls, elements, gradients, outputs, tensor_ops, timeline
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
@@ -184,7 +184,7 @@ def _gradients(call: Call) -> Value:
     wanted = call.get(1, "inputs")
     named = list(tensors_in(wanted, 2)) if wanted is not None else []
     held = [call.m.memo.get(("graphed gradient", each.storage.serial)) for each in named]
-    buffers = [call.m.refresh(each, call.place) for each in held if isinstance(each, Tensor)]
+    buffers = [outputs.refreshed(call.m, each, call.place) for each in held if isinstance(each, Tensor)]
     if buffers and not call.m.captures:
         return Sequence_(buffers, "tuple")
     return Sequence_((), "tuple", call.m.tensor(None, call.place))

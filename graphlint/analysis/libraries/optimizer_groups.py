@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphlint.analysis import elements, tensor_ops
+from graphlint.analysis import cells, elements, tensor_ops
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Sequence_, Unknown, Value
 from graphlint.rules import operations
@@ -67,7 +67,7 @@ def _add(call: Call) -> Value:
         call.m.heap.write(held.fields, "items", (*held.items, group))
     count = call.this.fields.get(GROUPS)
     number = count.value if isinstance(count, Const) else 1
-    call.m.write(call.this.fields, GROUPS, Const(number + 1), call.place)
+    cells.write(call.m, call.this.fields, GROUPS, Const(number + 1), call.place)
     return NONE
 
 
@@ -75,7 +75,7 @@ def use_count(call: Call) -> None:
     """A captured step goes through the groups that there are."""
     with call.m.heap.aside():
         count = call.this.fields.setdefault(GROUPS, Const(1))
-    read = call.m.tainted(call.this.fields, GROUPS, count, call.place, call.this, GROUPS)
+    read = cells.tainted(call.m, call.this.fields, GROUPS, count, call.place, call.this, GROUPS)
     tensor_ops.host_use(call.m, call.node, read, "optimizer-groups", call.frame)
 
 
@@ -88,8 +88,8 @@ def use(call: Call, group: Mapping) -> None:
             or isinstance(value, Unknown)
         ):
             continue
-        call.m.note_read(group.fields, key, value, call.place, group, str(name.value))
-        read = call.m.tainted(group.fields, key, value, call.place, call.this, str(name.value))
+        cells.note_read(call.m, group.fields, key, value, call.place, group, str(name.value))
+        read = cells.tainted(call.m, group.fields, key, value, call.place, call.this, str(name.value))
         if not tensor_ops.any_tensor(read):
             how = "learning-rate" if name.value == "lr" else "optimizer-option"
             for part in elements.all_elements(call.m, read) if isinstance(read, Sequence_) else [read]:
