@@ -11,6 +11,7 @@ from graphlint.analysis import (
     arrays,
     conditions,
     expressions,
+    host,
     operators,
     orders,
     tensor_ops,
@@ -95,7 +96,12 @@ def binary(
     if any(isinstance(part, Unknown) and part.typed == "numpy" for part in (left, right)):
         arrays.read(m, (left, right), frame.place(node))
         return Unknown(COMPUTED, max(change_of(left), change_of(right)), "numpy")
-    return derived(("binary", type(op).__name__), left, right)
+    if isinstance(op, ast.Div):
+        path = host.joined_path(left, right, max(change_of(left), change_of(right)))
+        if path is not None:
+            return path
+    is_text = isinstance(op, ast.Add) and any(host.is_text(side) for side in (left, right))
+    return derived(("binary", type(op).__name__), left, right, kind=host.TEXT if is_text else "any")
 
 
 def _concatenated(left: Sequence_, right: Value) -> Sequence_:
@@ -143,7 +149,7 @@ def derived(operation: Any, *operands: Value, kind: str = "any") -> Value:
     change = max(map(change_of, operands), default=Change.CONFIG)
     cells = frozenset().union(*map(cells_of, operands))
     if not cells and any(isinstance(v, Unknown) for v in operands):
-        return Unknown(COMPUTED, change)
+        return Unknown(COMPUTED, change, kind if kind == host.TEXT else "")
     identities = tuple(map(identity_of, operands))
     symbol = (operation, identities) if None not in identities else None
     return Host(kind, change, symbol, cells)

@@ -16,6 +16,7 @@ from graphlint.analysis import (
     effects,
     functions,
     hints,
+    host,
     lazies,
     library,
     many,
@@ -99,6 +100,8 @@ def _of_unknown(m: Machine, owner: Unknown, name: str) -> Value:
             m.memo[key] = _unknown_shape(owner)
         elif name == "zero_grad":
             m.memo[key] = External("torch.optim.Optimizer.zero_grad", owner)
+        elif (member := host.member(owner, name)) is not None:
+            m.memo[key] = member
         else:
             typed = GRAPH_CONTEXT if name == "graph" else library.array_method(owner, name)
             reason = f"attribute `{name}` of {owner.reason or 'an unknown value'}"

@@ -108,7 +108,7 @@ def enter(m: Machine, value: Value, place: Place, frame: Frame) -> tuple[Value, 
         return _enter_plain(m, value)
     if isinstance(value, External):
         return _enter_plain(m, Obj(value.name, place))
-    return Unknown("context"), lambda: None
+    return value if isinstance(value, Unknown) and value.typed else Unknown("context"), lambda: None
 
 
 def _enter_project(m: Machine, value: Obj, place: Place, frame: Frame) -> tuple[Value, Exit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import class_members, expressions, frameworks, subclasses, synthesis
+from graphlint.analysis import class_members, expressions, frameworks, host, subclasses, synthesis
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import optim
@@ -155,7 +155,7 @@ def _of_external(m: Machine, dotted: str, change: Change, place: Place) -> Value
             return Host(NUMBERS[name], change)
         if name in MAPPINGS:
             return _mapping(Unknown("value", change), place)
-    return Unknown(f"`{dotted}`", change)
+    return Unknown(f"`{dotted}`", change, host.class_of_annotation(dotted))
 
 
 def argument_tensor(m: Machine, change: Change, place: Place, kind: str | None = None) -> Tensor:

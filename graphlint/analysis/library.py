@@ -10,6 +10,7 @@ from graphlint.analysis import (
     attributes,
     effects,
     frameworks,
+    host,
     lifetimes,
     specialised,
     streams,
@@ -45,6 +46,7 @@ from graphlint.analysis.libraries import (
     tensors,
     text,
     threads,
+    triton,
     warp,
     weights,
 )
@@ -92,6 +94,7 @@ __all__ = [
     "streams_events",
     "text",
     "threads",
+    "triton",
     "warp",
     "weights",
 ]
@@ -152,8 +155,11 @@ def _unmodelled(call: Call) -> Value:
             return inherited
     if is_operator and not custom_operators.is_builtin(call.name):
         call.m.unresolved(call.place, "an operator without a Python body in the project")
-    elif root in operations.listed("host_libraries"):
+    elif host.is_known(call.name):
         call.m.count_resolved()
+    elif host.is_native(call.name):
+        call.m.count_resolved()
+        streams.given_away(call.m, call.place, tuple(call.arguments.all()))
     else:
         call.m.unresolved(call.place, f"`{call.name}` is outside the project")
         streams.given_away(call.m, call.place, tuple(call.arguments.all()))
@@ -171,7 +177,8 @@ def _unmodelled(call: Call) -> Value:
     change = max((change_of(v) for v in call.arguments.all()), default=Change.CONFIG)
     if call.name.rpartition(".")[2][:1].isupper():
         return Obj(call.name, call.place)
-    typed = "numpy" if call.name in operations.listed("numpy_arrays") or _computes_array(call) else ""
+    is_array = call.name in operations.listed("numpy_arrays") or _computes_array(call)
+    typed = "numpy" if is_array else host.class_of_result(call.name)
     return Unknown(f"result of `{call.name}`", change, typed)
 
 
@@ -278,7 +285,7 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
     held = owner.fields.get("elements")
     if dotted in operations.listed("mapping_classes") and isinstance(held, Mapping):
         return External(f"builtins.dict.{name}", held)
-    if dotted.startswith("builtins."):
+    if dotted.startswith("builtins.") or host.is_method(dotted, name):
         return External(f"{dotted}.{name}", owner)
     return None
 

@@ -288,10 +288,12 @@ def module_value(m: Machine, importer: ModuleFile | None, dotted: str) -> Value:
 
 def from_module(m: Machine, importer: ModuleFile, origin: str, name: str) -> Value:
     """`from origin import name`."""
-    found = None if is_described(f"{origin}.{name}") else m.project.module(origin, importer)
-    if found is None:
-        return _external(m, canonical(f"{origin}.{name}"))
-    submodule = m.project.submodule(origin, name)
+    outside = _external(m, canonical(f"{origin}.{name}"))
+    if is_described(f"{origin}.{name}"):
+        return outside
+    found, submodule = m.project.module(origin, importer), m.project.submodule(origin, name)
+    if found is None:  # a folder without an `__init__.py` is a package of its modules
+        return Module(submodule) if submodule is not None else outside
     if submodule is not None and (id(found), name) in m.evaluating:
         return Module(submodule)  # `from . import name` in the package itself
     value = module_attribute(m, found, name)

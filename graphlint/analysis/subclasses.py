@@ -26,12 +26,14 @@ _ASKING = frozenset({"isinstance", "issubclass", "cast", "super", "TypeVar", "ha
 def implementations(m: Machine, info: ClassInfo) -> list[ClassInfo]:
     """The concrete subclasses that are made somewhere in the project, in the order of the files.
 
-    At most one more than `MAX_ALTERNATIVES`: so many that nothing is known.
+    Where none is, as in a library whose users name its classes in configurations, all of them. At most one
+    more than `MAX_ALTERNATIVES`: so many that nothing is known.
     """
     if info.implementations is None:
         info.implementations = []  # a class may be asked about while its subclasses are resolved
-        found = (sub for sub in _below(m, info) if not sub.is_abstract and _is_made(m, sub))
-        info.implementations = list(islice(found, MAX_ALTERNATIVES + 1))
+        concrete = [sub for sub in _below(m, info) if not sub.is_abstract]
+        made = list(islice((sub for sub in concrete if _is_made(m, sub)), MAX_ALTERNATIVES + 1))
+        info.implementations = made or concrete[: MAX_ALTERNATIVES + 1]
     return info.implementations
 
 

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     effects,
     elements,
     functions,
+    host,
     item_writes,
     orders,
     parallel,
@@ -361,4 +362,4 @@ def _slice(call: Call) -> Value:
     "builtins.open", "builtins.vars", "builtins.globals", "builtins.locals", "builtins.dir", "builtins.input"
 )
 def _opaque(call: Call) -> Value:
-    return Unknown(call.name)
+    return Unknown(call.name, typed=host.class_of_result(call.name))

@@ -27,6 +27,8 @@ from graphlint.analysis.values import (
 )
 from graphlint.rules import operations
 
+_RUNTIME = "cuda.bindings.runtime"
+
 
 def driver_call(name: str, *variants: str) -> Callable[[Model], Model]:
     """Register a model for a call of the runtime (`cudaX`), of the driver (`cuX`) and of CuPy (`x`)."""
@@ -139,8 +141,23 @@ def _wait(call: Call) -> Value:
 
 @driver_call("StreamIsCapturing")
 def _is_capturing(call: Call) -> Value:
-    status = "Active" if call.m.captures else "None"
-    return External(f"cuda.bindings.runtime.cudaStreamCaptureStatus.cudaStreamCaptureStatus{status}")
+    module = call.name.rpartition(".")[0]
+    known = module if module in operations.mapped("capture_status") else _RUNTIME
+    return _status(known, bool(call.m.captures))
+
+
+@model(*_names("StreamGetCaptureInfo", "StreamGetCaptureInfo_v2", "StreamGetCaptureInfo_v3"))
+def _capture_info(call: Call) -> Value:
+    """The error code, the status and what else there is to tell, which is more in newer versions."""
+    module = call.name.rpartition(".")[0]
+    error = External(operations.mapped("success_code")[module])
+    return Sequence_([error, _status(module, bool(call.m.captures))], "tuple", Unknown("capture info"))
+
+
+def _status(module: str, is_capturing: bool) -> External:
+    """The member of the library's enumeration that says whether a stream is capturing."""
+    first, last = operations.mapped("capture_status")[module]
+    return External(f"{module}.{first if is_capturing else last}")
 
 
 @driver_call("GraphConditionalHandleCreate")

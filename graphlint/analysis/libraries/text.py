@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graphlint.analysis import arithmetic
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.parts import cells_of
-from graphlint.analysis.values import Const, Host, Sequence_, Unknown, Value
+from graphlint.analysis.parts import cells_of, change_of
+from graphlint.analysis.values import Change, Const, Host, Sequence_, Unknown, Value
 
 _TEXTS = (
     "upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "replace", "removeprefix",
@@ -22,7 +22,7 @@ _LONGEST = 1000  # of a name, and of what it is padded to
 def _method(call: Call) -> Value:
     name = call.name.rpartition(".")[2]
     if not _is_text(call.owner):
-        return Unknown(f"result of `{name}`")
+        return _untold(name, change_of(call.owner) if call.owner is not None else Change.CONFIG)
     known = _folded(call, name)
     if known is not None:
         return known
@@ -30,6 +30,16 @@ def _method(call: Call) -> Value:
         return Sequence_((), "list", Host("str"))
     kind = "bool" if name in _TESTS else "int" if name in _NUMBERS else "str"
     return arithmetic.derived(call.name, *_operands(call), kind=kind)
+
+
+def _untold(name: str, change: Change) -> Value:
+    """What a method gives of text that is not known: text, parts of it, or an answer."""
+    if name not in _PARTS:
+        return Unknown(f"result of `{name}`", change, "str" if name in _TEXTS else "")
+    part = Unknown("part of a text", change, "str")
+    if name.endswith("partition"):
+        return Sequence_([part] * 3, "tuple", None, change)
+    return Sequence_((), "list", part, change)
 
 
 def _is_text(value: Value | None) -> bool:
