@@ -52,6 +52,8 @@ def result_device(
     made_like = operands and isinstance(operands[0], (Tensor, Union)) and _follows_owner(last)
     if operation.factory and not made_like:
         return "pinned" if pinned else default_device(call.m)
+    if not tensors and any(isinstance(operand, Unknown) for operand in operands):
+        return None  # made of something that could not be followed
     return tensor_ops.common_device(tensors) if tensors else default_device(call.m)
 
 
