@@ -41,6 +41,8 @@ class GraphedCallableMisuse(Rule):
             if event.data is not False:
                 yield from self._judge_sample(event, event.target)
                 self._forwards.setdefault(event.target.serial, []).append(event)
+        elif event.what == "checkpoint" and event.capture is not None:
+            yield from _judge_recomputation(event, event.capture)
         elif event.what == "backward" and event.capture is None:
             yield from _judge_second_derivative(event)
             yield from self._judge(event)
@@ -68,6 +70,15 @@ class GraphedCallableMisuse(Rule):
                 chain = (calls[-2].place.hop, calls[-1].place.hop, event.place.hop)
                 yield Report(calls[-1].place, message, Confidence.LIKELY, chain=chain, help=help_)
         self._forwards.clear()
+
+
+def _judge_recomputation(event: Called, capture: Capture) -> Iterator[Report]:
+    """A reentrant checkpoint runs a backward of its own, which the graphing call does not allow."""
+    reentrant = event.keywords.get("use_reentrant")
+    if capture.kind == "make_graphed_callables" and isinstance(reentrant, Const) and reentrant.value is True:
+        message = "a graphed callable asks for gradients in a way that `use_reentrant=True` does not allow"
+        chain = (capture.place.hop, event.place.hop)
+        yield Report(event.place, message, chain=chain, help="use `use_reentrant=False`")
 
 
 def _judge_second_derivative(event: Called) -> Iterator[Report]:

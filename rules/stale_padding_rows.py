@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphlint.analysis import rows
+from graphlint.analysis import rows, table_conditions
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.rows import Mixing
-from graphlint.analysis.values import SliceValue, Storage, Tensor, is_none
+from graphlint.analysis.values import SliceValue, Storage, Tensor, Value, is_none
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -27,7 +27,7 @@ class StalePaddingRows(Rule):
 
     def __init__(self) -> None:
         self.mixings: dict[int, list[Mixing]] = {}
-        self.partly: dict[Storage, Called] = {}
+        self.partly: dict[tuple[Storage, int], Called] = {}
         self.wholly: set[Storage] = set()
 
     def on(self, event: CaptureEnded | Called | Replay) -> Iterator[Report]:
@@ -39,18 +39,19 @@ class StalePaddingRows(Rule):
             yield from self._judge(event.recorded)
             self.partly, self.wholly = {}, set()
         elif event.what == "tensor-write" and event.capture is None and isinstance(event.target, Tensor):
-            if _fills_the_first(event):
-                self.partly[event.target.storage] = event
+            depth = _fills_the_first_of(event)
+            if depth is not None:
+                self.partly[event.target.storage, depth] = event
             else:
                 self.wholly.add(event.target.storage)
 
     def _judge(self, recorded: Capture) -> Iterator[Report]:
         """What else goes into the sum may be a mask, when all of it is written in every step."""
         for mixing in self.mixings.get(id(recorded), ()):
-            if mixing.origins & self.wholly:
+            if any(storage in self.wholly for storage, _ in mixing.origins | mixing.beside):
                 continue
-            for storage in sorted(mixing.origins & self.partly.keys(), key=lambda each: each.serial):
-                yield _stale(self.partly.pop(storage), mixing)
+            for written in sorted(mixing.origins & self.partly.keys(), key=lambda each: each[0].serial):
+                yield _stale(self.partly.pop(written), mixing)
 
 
 def _stale(write: Called, mixing: Mixing) -> Report:
@@ -59,11 +60,39 @@ def _stale(write: Called, mixing: Mixing) -> Report:
     return Report(write.place, message, Confidence.LIKELY, chain=chain, help=HELP)
 
 
-def _fills_the_first(event: Called) -> bool:
-    """Whether only `buffer[:n]` is written, with a number of rows that the program computes."""
+def _fills_the_first_of(event: Called) -> int | None:
+    """The dimension of which only the first entries are written: 0 for `buffer[:n]`, 1 for `buffer[:, :n]`.
+
+    The number of entries is one that the program computes. None for every other write.
+    """
     node, target = event.place.node, event.target
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        part = node.targets[0].slice
-        return isinstance(part, ast.Slice) and part.lower is None and part.upper is not None
+        return _cut_in_text(node.targets[0].slice)
     index = target.part if isinstance(target, Tensor) else None
-    return isinstance(index, SliceValue) and is_none(index.lower) and not is_none(index.upper)
+    return (
+        _cut_at([_is_cut(part) for part in table_conditions.parts_of(index)]) if index is not None else None
+    )
+
+
+def _cut_in_text(index: ast.expr) -> int | None:
+    return _cut_at(
+        [_is_cut_in_text(part) for part in (index.elts if isinstance(index, ast.Tuple) else [index])]
+    )
+
+
+def _cut_at(parts: list[bool | None]) -> int | None:
+    """The position of the one part that cuts among others that take all; None for anything else."""
+    return parts.index(True) if parts.count(True) == 1 and None not in parts else None
+
+
+def _is_cut(part: Value) -> bool | None:
+    """Whether a part of an index takes the first entries (True) or all (False); None for others."""
+    if not isinstance(part, SliceValue) or not is_none(part.lower):
+        return None
+    return not is_none(part.upper)
+
+
+def _is_cut_in_text(part: ast.expr) -> bool | None:
+    if not isinstance(part, ast.Slice) or part.lower is not None:
+        return None
+    return part.upper is not None

@@ -53,7 +53,8 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
         info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)
     ]
     if not uses.attributes - operations.listed("module_methods"):
-        fitting = [i for i in fitting if i.is_module and not _is_part(m, function.module, i)]
+        whole = [i for i in fitting if not _is_part(m, function.module, i)]
+        fitting = [i for i in whole if i.is_module] or _run_as_functions(whole, function, uses)
         fitting = fitting if len(fitting) == 1 else []
     if not fitting and (known := _of_torch_cuda(uses)):
         return Obj(known, place)
@@ -64,6 +65,17 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
     if not fitting or len(fitting) > MOST_CLASSES:
         return None
     return join_all(synthesis.instance(m, info, change, place) for info in fitting)
+
+
+def _run_as_functions(among: list[ClassInfo], function: Function, uses: Uses) -> list[ClassInfo]:
+    """The classes whose instances stand for a function that is called with nothing: `step()`.
+
+    One that calls the function itself gives it something else to run.
+    """
+    if uses.attributes or uses.arities != {0}:
+        return []
+    name = function.node.name if not isinstance(function.node, ast.Lambda) else ""
+    return [info for info in among if not any(map(partial(_is_named, names={name}), walk(info.node, name)))]
 
 
 def guess_children(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:

@@ -56,6 +56,7 @@ def of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | None]:
         return tuple(key for key, _ in value.entries()), None
     if isinstance(value, Tensor):
         row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
+        row.part = Unknown("row")
         return (), row
     if isinstance(value, Union):
         return _elements_of_any(m, [part for part in value.values if not is_none(part)])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Const, Sequence_, Storage, Tensor, Value
+from graphlint.analysis.values import Const, Sequence_, SliceValue, Storage, Tensor, Value
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.rules.operations import Operation
 
-Origins = frozenset[Storage]
+Origins = frozenset[
+    tuple[Storage, int]
+]  # inputs, with the number of leading dimensions that indices have taken away
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Mixing:
 
     origins: Origins
     place: Place
+    beside: Origins = frozenset()  # what else goes into it: a mask, perhaps
 
 
 def of_capture(capture: Capture) -> list[Mixing]:
@@ -39,7 +43,7 @@ def note_made(m: Machine, operands: Iterable[Tensor], made: Value) -> None:
     if capture is None or capture.compiled:
         return
     known: dict[Storage, Origins] = capture.facts.setdefault("origins", {})
-    origins = _origins(capture, known, operands)
+    origins = _origins(capture, operands)
     if origins:
         for tensor in tensors_in(made):
             if tensor.storage.graph is capture.graph:
@@ -49,22 +53,47 @@ def note_made(m: Machine, operands: Iterable[Tensor], made: Value) -> None:
 def note_operation(call: Call, operation: Operation, operands: list[Value]) -> None:
     """Captured code runs an operation that may make one result of all rows."""
     capture = call.m.capture
-    if capture is None or capture.compiled or not _mixes(call, operation, operands):
+    if capture is None or capture.compiled:
         return
-    known: dict[Storage, Origins] = capture.facts.setdefault("origins", {})
-    origins = _origins(capture, known, tensors_in(operands[0]) if operands else ())
+    if operation.name.rpartition(".")[2].rstrip("_") in operations.listed("sums_by_index"):
+        _note_sum_by_index(call, capture, operands)
+    elif operands and _mixes(call, operation, operands):
+        _note(call, capture, _origins(capture, tensors_in(operands[0])))
+
+
+def _note_sum_by_index(call: Call, capture: Capture, operands: list[Value]) -> None:
+    """`total.index_add(0, index, source)`: every entry of the index counts, whatever it is left over from."""
+    dim, index, source = (
+        call.arguments.kwargs.get(name) or (operands[at] if at < len(operands) else None)
+        for at, name in ((1, "dim"), (2, "index"), (3, "src"))
+    )
+    if isinstance(dim, Const) and dim.value == 0 and index is not None:
+        beside = _origins(capture, tensors_in(source)) if source is not None else frozenset()
+        _note(call, capture, _origins(capture, tensors_in(index)), beside)
+
+
+def _note(call: Call, capture: Capture, origins: Origins, beside: Origins = frozenset()) -> None:
     if origins:
-        of_capture(capture).append(Mixing(origins, call.place))
+        of_capture(capture).append(Mixing(origins, call.place, beside))
 
 
-def _origins(capture: Capture, known: dict[Storage, Origins], operands: Iterable[Tensor]) -> Origins:
-    found: set[Storage] = set()
+def _origins(capture: Capture, operands: Iterable[Tensor]) -> Origins:
+    known: dict[Storage, Origins] = capture.facts.setdefault("origins", {})
+    found: set[tuple[Storage, int]] = set()
     for tensor in operands:
         if tensor.storage.graph is capture.graph:
             found |= known.get(tensor.storage, frozenset())
-        elif tensor.on_device and tensor.part is None and not tensor.parameter and not tensor.storage.owner:
-            found.add(tensor.storage)
+        elif tensor.on_device and not tensor.parameter and not tensor.storage.owner:
+            depth = _depth(tensor.part)
+            found |= {(tensor.storage, depth)} if depth is not None else set()
     return frozenset(found)
+
+
+def _depth(part: Value | None) -> int | None:
+    """How many dimensions an index takes away at the front; None for a part of the rows."""
+    if part is None:
+        return 0
+    return None if isinstance(part, (SliceValue, Sequence_)) else 1
 
 
 def _mixes(call: Call, operation: Operation, operands: list[Value]) -> bool:

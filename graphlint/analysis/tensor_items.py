@@ -47,7 +47,7 @@ def get(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: Frame) ->
         tensor_ops.note_use(m, [owner], frame.place(node))
         made = m.tensor(owner.device, frame.place(node), owner.kind, ndim)
         made.library = owner.library
-        rows.note_made(m, (owner, *tensors_in(index)), made)
+        rows.note_made(m, [*tensors_in(index)] or [owner], made)  # only the rows that are asked for go in
         return made
     part = owner.alias(ndim=ndim)
     part.part = index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 RUNNER = """
     import torch
@@ -247,3 +247,31 @@ def test_what_a_class_of_the_program_is_made_for_is_no_graph() -> None:
             return kept
     """
     check_marks(program)
+
+
+def _step_that_is_called(capture: str, mark: str) -> str:
+    return f"""
+        import torch
+
+        class Step:
+            def __init__(self, rows):
+                self.x = torch.zeros(rows, device="cuda")
+
+            def __call__(self):
+                return self.x.sum().item()  # {mark}: CG302
+
+        {capture}
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out = step()
+            return graph, out
+    """
+
+
+def test_what_is_called_like_a_function_may_be_the_one_class_of_that_form() -> None:
+    check_marked_rules(_step_that_is_called("def capture(step):", "expect"))
+
+
+def test_a_function_that_is_called_with_something_is_not_guessed() -> None:
+    program = _step_that_is_called("def capture(step, x):", "ok").replace("out = step()", "out = step(x)")
+    check_marked_rules(program)

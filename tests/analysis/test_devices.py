@@ -110,3 +110,19 @@ def test_a_value_that_may_be_on_either_side_copies_nothing_for_certain() -> None
             return graph, out
     """
     check_marked_rules(program)
+
+
+@pytest.mark.parametrize(("source", "mark"), [("images", "ok"), ("torch.zeros(4, 3, 8, 8)", "expect")])
+def test_what_is_made_of_something_unknown_need_not_be_on_the_cpu(source: str, mark: str) -> None:
+    check_marked_rules(f"""
+        import torch
+        from torch.nn import functional
+
+        def capture(images):
+            x = functional.interpolate({source}, size=(4, 4))
+            table = torch.zeros(10, device="cuda")
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = table[torch.randint(0, 10, (4,), device=x.device)]  # {mark}: CG306
+            return graph, y
+    """)

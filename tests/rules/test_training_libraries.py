@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 STEP = """
 import torch
@@ -91,3 +91,49 @@ def test_an_averaged_model_asks_whether_it_is_the_first(captured: str, later: st
         """,
         select=("CG302",),
     )
+
+
+@pytest.mark.parametrize(("options", "mark"), [("", "expect"), (", enabled=False", "ok")])
+def test_the_scale_of_a_gradient_scaler_is_read(options: str, mark: str) -> None:
+    check_marked_rules(f"""
+        import torch
+
+        def main(net: torch.nn.Module, x: torch.Tensor):
+            scaler = torch.amp.GradScaler("cuda"{options})
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                scaler.scale(net(x).sum()).backward()
+                scale = scaler.get_scale()  # {mark}: CG302
+            graph.replay()
+            return scaler.get_scale(), scale
+    """)
+
+
+@pytest.mark.parametrize(
+    ("make", "reentrant", "mark"),
+    [
+        ("torch.cuda.make_graphed_callables(block, (x,))", "True", "expect"),
+        ("torch.cuda.make_graphed_callables(block, (x,))", "False", "ok"),
+        ("block", "True", "ok"),
+    ],
+)
+def test_a_graphed_callable_that_recomputes(make: str, reentrant: str, mark: str) -> None:
+    check_marked_rules(f"""
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
+        class Block(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                return x + checkpoint(self.inner, x, use_reentrant={reentrant})  # {mark}: CG807
+
+        def main(data):
+            block = Block().cuda()
+            x = torch.zeros(4, 8, device="cuda", requires_grad=True)
+            block = {make}
+            for batch in data:
+                block(batch.cuda().requires_grad_()).sum().backward()
+    """)

@@ -130,6 +130,8 @@ def _run_kernel(call: Call) -> Value:
     current = streams_events.current_stream(call) if stream is None else stream
     with streams.on(call.m, current):
         tensor_ops.note_use(call.m, given, call.place)
+    if stream is None and current is call.m.capture_stream:
+        streams_events.judge_own_stream(call, "cupy")
     call.m.emit(Called(place=call.place, what="launch", target=NONE, arguments=values))
     for value in values:
         if not isinstance(value, External):

@@ -12,7 +12,9 @@ from graphlint.analysis.libraries import autograd, nn, optimizer_groups, optimiz
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
+    FALSE,
     NONE,
+    TRUE,
     Change,
     Const,
     External,
@@ -137,12 +139,22 @@ def _state(call: Call) -> Value:
 
 @model("torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler")
 def _scaler(call: Call) -> Value:
-    return Obj("torch.amp.GradScaler", call.place)
+    made = Obj("torch.amp.GradScaler", call.place)
+    made.fields["enabled"] = call.arguments.kwargs.get("enabled", TRUE)
+    return made
 
 
 @model("torch.amp.GradScaler.scale")
 def _scale(call: Call) -> Value:
     return call.args[0] if call.args else Unknown("scaled")
+
+
+@model("torch.amp.GradScaler.get_scale", "torch.amp.GradScaler.state_dict")
+def _scale_read(call: Call) -> Value:
+    """The scale is a tensor on the GPU once something was scaled: to ask for its value is to read it."""
+    if call.this.fields.get("enabled") != FALSE:
+        tensor_ops.effect(call.m, call.node, call.name, "scalar-read", (), call.frame)
+    return Host("float", Change.CHANGING) if call.name.endswith("get_scale") else Unknown("scaler state")
 
 
 @model("torch.amp.GradScaler.step", "torch.amp.GradScaler.update", "torch.amp.GradScaler.unscale_")

@@ -9,7 +9,7 @@ from graphlint.analysis import (
     streams,
     tensor_ops,
 )
-from graphlint.analysis.events import Called, Operation
+from graphlint.analysis.events import Called, Operation, StreamEscaped
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.timeline import Knowledge
 from graphlint.analysis.values import (
@@ -26,6 +26,9 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
+
+
+TOLD = "stream told to"  # with the name of a library: it has been given a stream of the program's
 
 
 def stream_of(call: Call, value: Value | None) -> Obj | None:
@@ -51,9 +54,31 @@ def current_stream(call: Call) -> Obj:
 )
 def _stream(call: Call) -> Value:
     """Streams of torch do not wait for the default stream; those of others do unless they are told not to."""
+    known = _stream_of_handle(call) if "xternal" in call.name else None
+    if known is not None:
+        return known
     made = Obj("torch.cuda.Stream", call.place, "own")
     made.fields["blocking"] = not call.written.startswith("torch") and not call.flag(1, "non_blocking")
     return made
+
+
+def _stream_of_handle(call: Call) -> Obj | None:
+    """The stream of torch that another library is told of by its number."""
+    handle = call.get(0, "ptr") or call.get(0, "stream_ptr") or call.get(0, "data_ptr")
+    known = call.m.memo.get(handle.symbol) if isinstance(handle, Host) else None
+    if not isinstance(known, Obj):
+        return None
+    call.m.memo[TOLD, call.written.partition(".")[0]] = call.place
+    return known
+
+
+def judge_own_stream(call: Call, library: str) -> None:
+    """A library launches on a stream of its own, unless it is told of the one that torch captures."""
+    m, capture = call.m, call.m.capture
+    if capture is None or not capture.kind.startswith("torch.") or capture.stream is not m.capture_stream:
+        return
+    if (TOLD, library) not in m.memo:
+        m.emit(StreamEscaped(place=call.place, stream=m.default_stream))
 
 
 @model("torch.cuda.current_stream")

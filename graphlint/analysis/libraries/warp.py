@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphlint.analysis import calls, captures, replays, storing, tensor_ops
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.events import Called, StreamEscaped
+from graphlint.analysis.events import Called
 from graphlint.analysis.graphs import new_graph
 from graphlint.analysis.libraries import streams_events
 from graphlint.analysis.libraries.cupy import capture_mode
@@ -32,18 +32,14 @@ def _kernel_launch(call: Call) -> Value:
 
 
 def _judge_stream(call: Call) -> None:
-    """Warp launches on a stream of its own, unless it is told of the one that torch captures."""
-    m, capture = call.m, call.m.capture
-    if capture is None or not capture.kind.startswith("torch.") or capture.stream is not m.capture_stream:
-        return
-    told = call.arguments.kwargs.get("stream") or m.memo.get("warp-stream")
-    if told is None and not any(context.cls in ENTERED for context in m.contexts):
-        m.emit(StreamEscaped(place=call.place, stream=m.default_stream))
+    entered = any(context.cls in ENTERED for context in call.m.contexts)
+    if not entered and call.arguments.kwargs.get("stream") is None:
+        streams_events.judge_own_stream(call, "warp")
 
 
 @model("warp.set_stream")
 def _set_stream(call: Call) -> Value:
-    call.m.memo["warp-stream"] = call.place
+    call.m.memo[streams_events.TOLD, "warp"] = call.place
     return NONE
 
 
