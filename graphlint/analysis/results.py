@@ -49,7 +49,7 @@ class ResultsCache:
         self._noted: dict[str, list[str]] = {}
         if loaded is not None and len(self._changed) <= MOST_CHANGED:
             known = {(kind, name): tuple(found) for kind, name, found in self._old["tables"][_SEARCHES]}
-            project.recall(known, frozenset(self._changed))
+            project.searches.recall(known, frozenset(self._changed))
 
     def use_profiles(self, in_force: Iterable[Profile]) -> None:
         """Say which profiles are in force: results under others do not hold."""
@@ -103,7 +103,11 @@ class ResultsCache:
     def _finds_the_same(self, search: list[Any]) -> bool:
         kind, name, found = search
         before = self._changed.intersection(found)
-        now = {p for p in self._changed & self._digests.keys() if self._project.still_finds((kind, name), p)}
+        now = {
+            p
+            for p in self._changed & self._digests.keys()
+            if self._project.searches.still_finds((kind, name), p)
+        }
         return now == before
 
     def _means_the_same(self, entry: list[str]) -> bool:
@@ -122,7 +126,7 @@ class ResultsCache:
         }
         for key, result in self._done.items():
             rows[key] = [_numbered(result, tables), _content(result)]
-        for (kind, name), found in self._project.searches().items():
+        for (kind, name), found in self._project.searches.made.items():
             tables[_SEARCHES].number([kind, name, list(found)])
         entries = [table.entries for table in tables]
         content = {"digests": self._digests, "rows": rows, "tables": entries, "in_force": self._in_force}

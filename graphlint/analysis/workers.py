@@ -104,7 +104,7 @@ class Pool:
         if not (sys.platform.startswith("linux") and threading.active_count() == 1):
             return False
         if tasks >= TASKS_OF_MANY_SEARCHES:
-            self._project.prepare_searches()
+            self._project.searches.prepare()
         self._folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="graphlint-")))
         for number in range(self._jobs):
             self._stretches.append(os.open(self._folder / f"stretch{number}", os.O_RDWR | os.O_CREAT))

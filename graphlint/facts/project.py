@@ -12,14 +12,14 @@ from pathlib import Path
 from graphlint.facts import bodies, inventory
 from graphlint.facts.cache import FactsCache
 from graphlint.facts.looking import Looks
-from graphlint.facts.mentions import Mentions, calls, derives, fills, imports_package, quotes
 from graphlint.facts.modules import READABLE, ModuleFile
 from graphlint.facts.naming import ModuleIndex
 from graphlint.facts.outline import Outline
 from graphlint.facts.questions import ANSWER
 from graphlint.facts.scan import NOTHING, FileScan
+from graphlint.facts.searches import Searches
 from graphlint.facts.source import Unreadable, parse
-from graphlint.facts.trace import Search, Trace
+from graphlint.facts.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,7 @@ class Project:
         self._looks = Looks()
         self._trace = Trace()
         self.trace_into(self._trace)
-        self._found: dict[Search, tuple[str, ...]] = {}
-        self._position = {path: at for at, path in enumerate(self._paths)}
-        self._recalled: Mapping[Search, tuple[str, ...]] = {}
-        self._changed: frozenset[str] = frozenset()
-        self._single: dict[str, Mentions] = {}
-        self._answers: dict[tuple[Search, str], bool] = {}
+        self.searches = Searches(self._paths, self._scanned, self._bytes_or_nothing)
         self._outlines: dict[str, Outline | None] = {}
         self._when_parsed: Callable[[ModuleFile], None] | None = None
 
@@ -272,7 +267,7 @@ class Project:
         None at all when there are more than `most`.
         """
         found = {path for name in names for path in self._searched("fills", name)}
-        return self._parse_all(self._in_order(found)) if len(found) <= most else []
+        return self._parse_all(self.searches.in_order(found)) if len(found) <= most else []
 
     def mention_paths(self, *names: str) -> list[Path]:
         """The files that hold any of the names as a whole word; nothing is parsed."""
@@ -292,32 +287,11 @@ class Project:
         return found
 
     def _mention_paths(self, names: Iterable[str]) -> list[str]:
-        return self._in_order({path for name in names for path in self._searched("mentions", name)})
-
-    def _in_order(self, paths: Iterable[str]) -> list[str]:
-        return sorted(paths, key=self._position.__getitem__)
+        return self.searches.in_order({path for name in names for path in self._searched("mentions", name)})
 
     def _searched(self, kind: str, name: str) -> tuple[str, ...]:
-        search = (kind, name)
-        if search not in self._found:
-            self._found[search] = self._search(kind, name)
-        self._trace.searches[search] = self._found[search]
-        return self._found[search]
-
-    def _search(self, kind: str, name: str) -> tuple[str, ...]:
-        if (kind, name) in self._recalled:
-            return self._recall(kind, name)
-        if kind == "mentions":
-            return tuple(self._paths[position] for position in self._mentions.of(name))
-        if kind in _TEXT_SEARCHES:
-            holds, mentions = _TEXT_SEARCHES[kind], self._mentions
-            return tuple(self._paths[at] for at in mentions.of(name) if holds(mentions.content(at), name))
-        return tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
-
-    def _recall(self, kind: str, name: str) -> tuple[str, ...]:
-        kept = {path for path in self._recalled[kind, name] if path not in self._changed}
-        new = {p for p in self._changed if p in self._position and self.still_finds((kind, name), p)}
-        return tuple(self._in_order(kept | new))
+        found = self._trace.searches[kind, name] = self.searches.find(kind, name)
+        return found
 
     def uses_package(self, package: str) -> bool:
         """Whether a package is part of the project, or any file imports it."""
@@ -356,37 +330,9 @@ class Project:
         """The content hash of every file that could be read, in path order."""
         return {path: self._scanned[path].digest.hex() for path in self._paths}
 
-    def recall(self, searches: Mapping[Search, tuple[str, ...]], changed: frozenset[str]) -> None:
-        """Answer searches as an earlier run did: its answers hold but for the `changed` files."""
-        self._recalled, self._changed = searches, changed
-
-    def searches(self) -> Mapping[Search, tuple[str, ...]]:
-        """All searches made by this process, with the files that they found."""
-        return self._found
-
     def marked_paths(self) -> list[str]:
         """The files that hold a mark, in path order; nothing is parsed."""
         return [path for path in self._paths if self._scanned[path].scan.marks]
-
-    def prepare_searches(self) -> None:
-        """Get ready for very many searches, before this process is forked into several that make them."""
-        self._mentions.build_index()
-
-    def still_finds(self, search: Search, path: str) -> bool:
-        """Whether a search finds one file, answered from that file alone."""
-        answers, (kind, name) = self._answers, search
-        if (search, path) not in answers:
-            if path not in self._single:
-                self._single[path] = Mentions([self._bytes_or_nothing(path)])
-                self._single[path].build_index()
-            one = self._single[path]
-            found = bool(one.of(name))
-            if found and kind in _TEXT_SEARCHES:
-                found = _TEXT_SEARCHES[kind](one.content(0), name)
-            elif kind in _SCANNED:
-                found = name in getattr(self._scanned[path].scan, kind)
-            answers[(search, path)] = found
-        return answers[(search, path)]
 
     def resolves_to(self, dotted: str, importer: str) -> str:
         """The path that a dotted name means to the file `importer`; empty when there is none.
@@ -396,10 +342,6 @@ class Project:
         if dotted.startswith("."):
             return self._index.relative(importer, len(dotted))
         return self._index.find(dotted, importer) or ""
-
-    @cached_property
-    def _mentions(self) -> Mentions:
-        return Mentions(map(self._bytes_or_nothing, self._paths))
 
     def _read(self, path: str) -> bytes:
         return self._given[path] if path in self._given else inventory.read(path)
@@ -411,14 +353,6 @@ class Project:
             return b""
 
 
-_TEXT_SEARCHES = {
-    "calls": calls,
-    "derives": derives,
-    "fills": fills,
-    "imports": imports_package,
-    "quotes": quotes,
-}
-_SCANNED = frozenset({"defines", "writes"})
 # Parts of files that are no text: whether they hold a mark of a capture, or a star import.
 _MARKED = "marked"
 _STARRED = "starred"

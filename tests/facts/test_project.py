@@ -226,13 +226,13 @@ class TestRecalledSearches:
         texts |= {"a.py": "x = 1\n", "d.py": "import torch.cuda\nrun()\n"}
         changed = frozenset(str(tmp_path / name) for name in ("a.py", "d.py"))
         again = project()
-        again.recall(before, changed)
+        again.searches.recall(before, changed)
         assert answers(again) == answers(project()) != before
 
     def test_the_unchanged_files_are_not_searched_again(self, tmp_path: Path) -> None:
         (tmp_path / "a.py").write_text("x = 1\n")
         made = Project([tmp_path / "a.py"], cwd=tmp_path)
-        made.recall({("mentions", "y"): (str(tmp_path / "a.py"),)}, frozenset())
+        made.searches.recall({("mentions", "y"): (str(tmp_path / "a.py"),)}, frozenset())
         assert made.mention_paths("y") == [tmp_path / "a.py"]
 
 
