@@ -32,6 +32,7 @@ class Role:
     transparent: bool = False
     operator: Operator | None = None
     assumed: Constant | None = None
+    stands_for: str = ""
 
 
 NO_ROLE = Role()
@@ -218,6 +219,9 @@ def _first_role(profiles: Iterable[Profile], meant: object) -> Role:
         for pattern, constant in profile.assume:
             if meant(pattern):
                 return Role(assumed=constant)
+        for pattern, function in profile.stands_for:
+            if ":" not in function and meant(pattern):
+                return Role(stands_for=function)
     return NO_ROLE
 
 
@@ -262,6 +266,16 @@ def assumed_fields(m: Machine, info: ClassInfo) -> Iterator[tuple[str, Constant]
         for pattern, constant in profile.assume:
             if pattern.owner and pattern.name not in info.methods and is_kind(info, pattern):
                 yield pattern.name, constant
+
+
+def class_of_object(m: Machine, module: ModuleFile, name: str) -> tuple[str, str] | None:
+    """The module and name of the class whose instance a name of a module is at capture, by a profile."""
+    for profile in m.config.in_force:
+        for pattern, meant in profile.stands_for:
+            if not pattern.owner and pattern.name == name and is_part(module, pattern):
+                home, is_class, cls = meant.partition(":")
+                return (home, cls) if is_class else None
+    return None
 
 
 def default_device(m: Machine) -> str | None:

@@ -35,6 +35,7 @@ from graphlint.analysis.values import (
     Class,
     Const,
     Env,
+    External,
     Function,
     Obj,
     Unknown,
@@ -84,6 +85,8 @@ def _by_role(m: Machine, function: Function, arguments: Arguments, place: Place)
         return custom_operators.register(m, role.operator, arguments, place)
     if (m.captures or m.warming) and role.assumed is not None:
         return Const(role.assumed)
+    if role.stands_for:
+        return calls.call(m, External(role.stands_for), arguments, place.node, m.frame, place)
     if m.captures and role.hole:
         return _outside(m, function, arguments, place)
     return None

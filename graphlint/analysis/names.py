@@ -20,6 +20,7 @@ from graphlint.analysis import (
     outputs,
     registration,
     statements,
+    synthesis,
 )
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.parts import change_of
@@ -314,6 +315,9 @@ def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | Non
     """What a module's own `__getattr__` gives for a name that it does not bind; None without one."""
     if "__getattr__" not in module.bindings or name.startswith("__"):
         return None
+    stated = synthesis.stated_object(m, module, name)
+    if stated is not None:
+        return stated
     getter = module_attribute(m, module, "__getattr__")
     key = (id(module), name)
     if getter is None or key in m.evaluating:

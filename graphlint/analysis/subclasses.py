@@ -31,10 +31,16 @@ def implementations(m: Machine, info: ClassInfo) -> list[ClassInfo]:
     """
     if info.implementations is None:
         info.implementations = []  # a class may be asked about while its subclasses are resolved
-        concrete = [sub for sub in _below(m, info) if not sub.is_abstract]
-        made = list(islice((sub for sub in concrete if _is_made(m, sub)), MAX_ALTERNATIVES + 1))
-        info.implementations = made or concrete[: MAX_ALTERNATIVES + 1]
+        info.implementations = _made_below(m, info) or list(islice(_concrete(m, info), MAX_ALTERNATIVES + 1))
     return info.implementations
+
+
+def _concrete(m: Machine, info: ClassInfo) -> Iterator[ClassInfo]:
+    return (sub for sub in _below(m, info) if not sub.is_abstract)
+
+
+def _made_below(m: Machine, info: ClassInfo) -> list[ClassInfo]:
+    return list(islice((sub for sub in _concrete(m, info) if _is_made(m, sub)), MAX_ALTERNATIVES + 1))
 
 
 # How many of its subclasses a class that nobody makes itself is lived through as.
@@ -48,7 +54,7 @@ def lived_as(m: Machine, info: ClassInfo) -> list[ClassInfo]:
     """
     if _is_made(m, info):
         return [info]
-    found = implementations(m, info)
+    found = _made_below(m, info)
     if not found and info.find("__init__") is None:
         found = [sub for sub in _below(m, info) if sub.find("__init__") is not None]
     return found[:MOST_LIVED] or [info]

@@ -15,16 +15,18 @@ from graphlint.analysis import (
     instances,
     lives,
     many,
+    names,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
-from graphlint.analysis.values import Change, Const, Host, Obj, Unknown, Value, alternatives
+from graphlint.analysis.values import Change, Class, Const, Host, Obj, Unknown, Value, alternatives
 from graphlint.facts.pernode import summary
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
 
 EARLY = ("init", "load", "setup", "set_up", "prepare", "build", "create", "alloc", "initialize", "configure")
 
@@ -49,6 +51,16 @@ def _given(known: dict[int, Obj], key: int, info: ClassInfo, change: Change, pla
         made = known[key] = Obj(info, place, "given")
         made.fields["?pending"] = change
     return made
+
+
+def stated_object(m: Machine, module: ModuleFile, name: str) -> Obj | None:
+    """The instance that a name of a module is at capture, where a profile names its class."""
+    stated = frameworks.class_of_object(m, module, name)
+    home = m.project.module(stated[0], module) if stated is not None else None
+    cls = names.module_attribute(m, home, stated[1]) if stated is not None and home is not None else None
+    if not isinstance(cls, Class):
+        return None
+    return instance(m, cls.info, Change.CONSTANT, Place(module, cls.info.node, "<module>"))
 
 
 def initialise(m: Machine, owner: Obj) -> None:

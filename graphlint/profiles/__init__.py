@@ -21,7 +21,7 @@ else:
     import tomli as tomllib
 
 PATTERNS = ("captured", "compiled", "never", "guards", "holes", "transparent")
-KEYS = ("recognise", *PATTERNS, "operators", "assume", "device")
+KEYS = ("recognise", *PATTERNS, "operators", "assume", "stands_for", "device")
 DEVICES = ("cuda", "cpu")
 Constant = bool | int | float | str
 
@@ -60,6 +60,7 @@ class Profile:
     transparent: tuple[Pattern, ...] = ()
     operators: tuple[Operator, ...] = ()
     assume: tuple[tuple[Pattern, Constant], ...] = ()
+    stands_for: tuple[tuple[Pattern, str], ...] = ()
     device: str = ""
 
 
@@ -102,6 +103,7 @@ def profile_from(table: object, name: str) -> Profile:
         **patterns,
         operators=_operators(table.get("operators", []), name),
         assume=_assumptions(table.get("assume", {}), name),
+        stands_for=_stand_ins(table.get("stands_for", {}), name),
         device=device,
     )
 
@@ -157,3 +159,15 @@ def _assumptions(value: object, name: str) -> tuple[tuple[Pattern, Constant], ..
         if not isinstance(constant, (bool, int, float, str)):
             raise ProfileError(f"`assume` of profile `{name}`: `{text}` must be a boolean, number or string")
     return tuple((_pattern(text, "assume", name), constant) for text, constant in value.items())
+
+
+def _stand_ins(value: object, name: str) -> tuple[tuple[Pattern, str], ...]:
+    """Names with what they stand for: an instance, `module:Class`, or a function of a library by its name."""
+    if not isinstance(value, dict):
+        raise ProfileError(f"`stands_for` of profile `{name}` must be a table")
+    for text, meant in value.items():
+        if not isinstance(meant, str):
+            raise ProfileError(f"`stands_for` of profile `{name}`: `{text}` must name a class or function")
+        if ":" in meant:
+            _pattern(meant, "stands_for", name)
+    return tuple((_pattern(text, "stands_for", name), meant) for text, meant in value.items())

@@ -10,7 +10,7 @@ from graphlint.analysis import analyse, frameworks
 from graphlint.config import Config, ConfigError, config_from, load_config
 from graphlint.facts.project import Project
 from graphlint.profiles import profile_from
-from tests.programs import check_marked_rules, findings
+from tests.programs import check_marked_rules, findings, unresolved
 
 ENGINE = profile_from(
     {
@@ -123,6 +123,50 @@ class SlowStep(Step):
     )
 
 
+PLATFORM = {
+    "engine/__init__.py": """
+def __getattr__(name):
+    return find(name)()
+""",
+    "engine/gpu.py": """
+class Gpu:
+    def is_slow(self):
+        return False
+
+    def stream(self):
+        return None
+
+
+def stream():
+    return find("stream")
+""",
+    "main.py": """
+import torch
+from engine import platform
+from engine.gpu import stream
+
+x = torch.zeros(4, device="cuda")
+side = torch.cuda.Stream()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    if platform.is_slow():
+        x.item()  # ok: CG302
+    side.wait_stream(stream())
+    with torch.cuda.stream(side):
+        x.add_(1)
+    stream().wait_stream(side)  # ok: CG506
+""",
+}
+
+
+def test_what_a_name_stands_for() -> None:
+    meant = {"engine:platform": "engine.gpu:Gpu", "engine.gpu:stream": "torch.cuda.current_stream"}
+    profile = profile_from({"recognise": ["engine"], "stands_for": meant}, "engine")
+    check_marked_rules(PLATFORM, own_profiles=(profile,))
+    assert unresolved(PLATFORM, own_profiles=(profile,)) == set()
+    assert unresolved(PLATFORM) != set()
+
+
 def test_it_can_be_left_out() -> None:
     assert not findings(PROGRAM, own_profiles=(ENGINE,), profiles=("vllm",))
 
@@ -147,6 +191,9 @@ def test_a_profile_is_read_from_the_configuration(tmp_path: Path) -> None:
         ({"profile": {"mine": {"device": "moon"}}}, "must be one of"),
         ({"profile": {"mine": {"assume": {"a:b": []}}}}, "boolean, number or string"),
         ({"profile": {"mine": {"operators": [{"function": "a:b"}]}}}, "has no `namespace`"),
+        ({"profile": {"mine": {"stands_for": {"a:b": 1}}}}, "must name a class or function"),
+        ({"profile": {"mine": {"stands_for": {"a:b": "c:d e"}}}}, "is not of the form"),
+        ({"profile": {"mine": {"stands_for": []}}}, "must be a table"),
         ({"profile": {"mine": []}}, "must be a table"),
         ({"profile": []}, "must be a table of tables"),
     ],
