@@ -36,6 +36,8 @@ LEAST = 400
 # How many looks another call may take, and the part of them that must be its own.
 PLAIN = 2
 MOST_OF_IT = 0.6
+# What repeated captures of the same code may take beyond the steps of the root, as a part of them.
+REPEATED = 0.5
 # How many values an object is looked into for one that captures.
 MOST_HELD = 300
 
@@ -89,6 +91,11 @@ class Budget:
         """Calls are not blamed for what was lost in another one, or spent on what they were given."""
         for frame in frames:
             frame.excused += steps
+
+    def forgive(self, steps: int) -> None:
+        """Steps of a capture whose code was captured before do not count: what replays comes after them."""
+        more = min(steps, self.total + int(self.total * REPEATED) - self.most)
+        self.end, self.most = self.end + more, self.most + more
 
     @contextmanager
     def share(self) -> Iterator[None]:

@@ -27,8 +27,7 @@ def callers_of(project: Project, module: ModuleFile, own: Sequence[Root], most: 
     """At most `most` roots in other files that import and use one of `own`, in a fixed order."""
     callers = _Callers(project, module, own, most)
     found = list(callers.find())
-    led = {root.qualname for root in found if "<" not in root.qualname}
-    goals = frozenset({root.qualname for root in own} | callers.openers | led)
+    goals = frozenset({root.qualname for root in own} | callers.openers | callers.leading)
     for root in found:
         yield replace(root, goals=goals)
 
@@ -48,6 +47,7 @@ class _Callers:
             for name in sorted(involved)
         )
         self.left = most
+        self.leading: set[str] = set()  # the callers, also those that are not run for themselves
 
     def find(self) -> Iterator[Root]:
         yield from self._of_openers()
@@ -68,6 +68,7 @@ class _Callers:
                         self.left -= 1
                         assert file is not None
                         self.involved.setdefault(id(file), set()).add(caller)
+                        self.leading.add(caller)
                         yield Root(file, caller, node)
 
     def _files(self, module: ModuleFile, name: str) -> list[Path]:
@@ -87,6 +88,7 @@ class _Callers:
         direct = {caller for caller, node in top if used_by(node) & local}
         callers = roots.spread(top, direct, used_by) - known
         known |= callers
+        self.leading |= callers
         if "<module>" not in known and _body_uses(file, local | callers):
             known.add("<module>")
             self.left -= 1

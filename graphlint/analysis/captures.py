@@ -68,6 +68,7 @@ def start(
     timeline.started(m)
     capture.keys = graph_keys.deciding(m)
     renewals.note_tests(m, capture)
+    capture.facts["began"] = m.steps
     capture.facts["script"] = m.script
     capture.facts["part"] = m.is_part
     capture.lazy = any(frame.conditions for frame in m.frames)
@@ -98,6 +99,8 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     assert capture.graph is not None
     graph = capture.graph
     m.heap.write(graph.fields, "record", capture)
+    if any(other.place.node is capture.place.node for other in m.finished):
+        m.budget.forgive(m.steps - capture.facts["began"])
     m.finished.append(capture)
     effects.remember(m, capture)
     if not capture.compiled:

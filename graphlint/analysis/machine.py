@@ -92,6 +92,8 @@ class Machine:
         self.kept_alive: list[Fields] = []
         self.memo: dict[Any, Any] = {}
         self.visits: dict[Any, int] = {}
+        # how many of them have captured: what replays comes after them
+        self.capturing_visits: dict[Any, int] = {}
         self.executed: dict[int, int] = {}
         self.ran: dict[tuple[int, int], Env | None] = {}
         self.nested: list[Function] = []

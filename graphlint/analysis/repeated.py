@@ -39,7 +39,8 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     too_deep = is_too_deep(m, function)
     if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
         m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
-    if too_deep or (m.visits.get(key, 0) >= m.VISITS and not _is_getter(function.node)):
+    often = m.VISITS + min(m.capturing_visits.get(key, 0), m.VISITS)
+    if too_deep or (m.visits.get(key, 0) >= often and not _is_getter(function.node)):
         if not m.captures:
             m.skipped.add(id(function.node))
         known = m.memo.get((where, code, owner, shape)) or m.memo.get((where, code, owner))
@@ -47,7 +48,10 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
             return outputs.as_of_now(known)
         return functions.declared_result(m, function, place)
     m.visits[key] = m.visits.get(key, 0) + 1
+    before = len(m.finished)
     value = functions.run(m, function, env, place)
+    if len(m.finished) > before:
+        m.capturing_visits[key] = m.capturing_visits.get(key, 0) + 1
     m.memo[(where, code, owner)] = m.memo[(where, code, owner, shape)] = value
     return value
 
