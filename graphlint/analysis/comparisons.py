@@ -24,6 +24,7 @@ from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import (
     Const,
+    Host,
     Mapping,
     Sequence_,
     Tensor,
@@ -74,7 +75,16 @@ def compare(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value,
         return _membership(m, node, isinstance(op, ast.In), left, right, frame)
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame, kind="bool")
+    if _asks_whether_a_number(node) and isinstance(left, Host):
+        return arithmetic.derived((type(op).__name__,), left, kind="bool")
     return _compare_hosts(op, left, right)
+
+
+def _asks_whether_a_number(node: ast.AST) -> bool:
+    """`x != x`: nobody asks this but for NaN."""
+    if not (isinstance(node, ast.Compare) and isinstance(node.left, ast.Name)):
+        return False
+    return all(isinstance(each, ast.Name) and each.id == node.left.id for each in node.comparators)
 
 
 def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -44,6 +45,13 @@ from graphlint.rules import operations
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
+
+# How deep the parameters of a module are looked for, and how deep modules are made that nobody has used yet.
+LEVELS = 6
+LEVELS_MADE = 3
+MOST_MODULES = 40
+# How many parameters stand for all of a module.
+MOST_PARAMETERS = 4
 
 AVERAGED = "torch.nn.AveragedModel"  # the public name of that of `torch.optim.swa_utils`
 
@@ -322,21 +330,31 @@ def _register_buffer(call: Call) -> Value:
     return NONE
 
 
-def parameters_of(m: Machine, owner: Value, place: Place, depth: int = 3) -> list[Tensor]:
+def parameters_of(m: Machine, owner: Value, place: Place) -> list[Tensor]:
     """The parameters found on a module and its children."""
-    if not isinstance(owner, Obj):
-        return []
+    return list(dict.fromkeys(found for _, found in _held_parameters(m, owner, place, LEVELS, set())))
+
+
+def _held_parameters(
+    m: Machine, owner: Value, place: Place, depth: int, met: set[int]
+) -> Iterator[tuple[Obj, Tensor]]:
+    """The parameters of a module with the module that holds each; what is not made yet is not made deep down."""
+    if not isinstance(owner, Obj) or owner.serial in met or len(met) > MOST_MODULES:
+        return
+    met.add(owner.serial)
     if "?pending" in owner.fields:
+        if depth < LEVELS - LEVELS_MADE:
+            return
         attributes.get(m, owner, "training", place.node, m.frame)
     found = [v for v in owner.fields.values() if isinstance(v, Tensor) and v.parameter]
     if isinstance(owner.cls, str):
         found += own_weights(m, owner, place)
     if owner.cls == "torch.nn.Module":
         found.append(_stand_in(m, owner.serial, place))
-    if depth:
-        for child in module_containers.modules_in(owner):
-            found += parameters_of(m, child, place, depth - 1)
-    return list(dict.fromkeys(found))
+    yield from ((owner, each) for each in found)
+    below = depth if module_containers.kind_of(owner) else depth - 1
+    for child in module_containers.modules_in(owner) if depth else ():
+        yield from _held_parameters(m, child, place, below, met)
 
 
 def _stand_in(m: Machine, serial: int, place: Place) -> Tensor:
@@ -351,9 +369,9 @@ def _stand_in(m: Machine, serial: int, place: Place) -> Tensor:
 
 
 def _parameters(call: Call) -> Value:
-    found = parameters_of(call.m, call.owner or NONE, call.place)
+    held = list(_held_parameters(call.m, call.owner or NONE, call.place, LEVELS, set()))
     named = call.name.endswith(("named_parameters", "named_buffers"))
-    items: list[Value] = [*found[:3]]
+    items: list[Value] = [*_representatives(call.m, held)]
     if not items:
         serial = call.owner.serial if isinstance(call.owner, Obj) else id(call.owner)
         items = [_stand_in(call.m, serial, call.place)]
@@ -361,6 +379,16 @@ def _parameters(call: Call) -> Value:
         items = [Sequence_([_name_of(item), item], "tuple") for item in items]
     more = items[0] if len(items) == 1 else None  # the one stands for all of a module that is not seen
     return Sequence_(items, "list", more)
+
+
+def _representatives(m: Machine, held: Sequence[tuple[Obj, Tensor]]) -> list[Tensor]:
+    """A few parameters that stand for all: one that a graph reads before others, one of each kind of module."""
+    read = {storage for capture in m.finished for storage in capture.storages}
+    kinds: dict[object, Tensor] = {}
+    for owner, tensor in sorted(held, key=lambda each: each[1].storage not in read):
+        kinds.setdefault(owner.cls if isinstance(owner.cls, str) else id(owner.cls), tensor)
+    every = dict.fromkeys([*kinds.values(), *(tensor for _, tensor in held)])
+    return list(every)[:MOST_PARAMETERS]
 
 
 def _name_of(value: Value) -> Host:
