@@ -64,6 +64,8 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
     if isinstance(owner, Obj):
         return _of_object(m, owner, name, node, frame)
     if isinstance(owner, Tensor):
+        if name in m.fields_of_tensor(owner):
+            return read_cell(m, m.fields_of_tensor(owner), name, frame.place(node), owner)
         return library.tensor_attribute(m, owner, name, node, frame)
     if isinstance(owner, Module):
         return _of_module(m, owner, name, frame.place(node))

@@ -156,6 +156,7 @@ class Reach:
         """What a value holds directly."""
         if isinstance(part, Tensor):
             self.storages.add(part.storage)
+            return list(self._machine.fields_of_tensor(part).values())
         elif _holds_weakly(part):
             return []
         elif isinstance(part, Obj):

@@ -99,6 +99,7 @@ class Machine:
         self.nested: list[Function] = []
         self.prepared: dict[int, set[str]] = {}
         self.function_fields: dict[tuple[int, int], Fields] = {}
+        self.tensor_fields: dict[int, tuple[Tensor, Fields]] = {}
         self.threads: list[ThreadRun] = []
         self.foreign: Capture | None = None
         self.backward_hooks: list[tuple[Value, Value, list[Value], Obj]] = []
@@ -297,6 +298,10 @@ class Machine:
             self.kept_alive.append(scope)
             self.function_fields[key] = {}
         return self.function_fields[key]
+
+    def fields_of_tensor(self, tensor: Tensor) -> Fields:
+        """The attributes of its own that the program set on a tensor, as `main_grad` on a parameter."""
+        return self.tensor_fields[id(tensor)][1] if id(tensor) in self.tensor_fields else {}
 
     def env_of(self, module: ModuleFile) -> Env:
         """The global names of a module, filled on demand."""

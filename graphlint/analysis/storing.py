@@ -155,6 +155,8 @@ def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place
     elif name == "grad":
         _set_gradient(m, owner, value, place)
         library.note_grad(m, owner, value, place)
+    elif not library.is_tensor_method(name):
+        stored(m, owner, m.tensor_fields.setdefault(id(owner), (owner, {}))[1], name, value, place)
 
 
 def _set_gradient(m: Machine, owner: Value, value: Value, place: Place) -> None:

@@ -15,6 +15,7 @@ from graphlint.analysis.values import NONE, Class, Host, Obj, Sequence_, Tensor,
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
 
 CONTEXT = "torch.autograd.function.FunctionCtx"
@@ -40,7 +41,8 @@ def _apply(call: Call) -> Value:
         calls.call(m, setup, Arguments([context, inputs, output]), call.node, call.frame, call.place)
     if not m.is_compiling:
         tape = (m.capture.facts if m.capture is not None else m.memo).setdefault("autograd", {})
-        tape[call.owner.info.qualname] = (call.owner, context, output)
+        on = tuple(each.serial for each in call.args if isinstance(each, Obj))
+        tape[(call.owner.info.qualname, on)] = (call.owner, context, output)
     return output
 
 
@@ -95,23 +97,37 @@ def _keep_hook(call: Call, owner: Value | None, given: list[Value]) -> Value:
     return handle
 
 
-def run_backward(m: Machine, place: Place, frame: Frame) -> None:
-    """Run what a backward pass runs in Python: functions applied before it, and in a capture hooks."""
+def run_backward(m: Machine, place: Place, frame: Frame, *, since: int = 0) -> None:
+    """Run what a backward pass runs in Python: functions applied before it, and in a capture hooks.
+
+    What was applied before `since` is none of its steps.
+    """
     m.memo.pop(AWAITED, None)
     capture = m.capture
-    tape: dict[str, Any] = (capture.facts if capture is not None else m.memo).get("autograd", {})
-    for owner, context, output in list(tape.values())[-_MOST_FUNCTIONS:]:
+    tape = _tape(m, capture)
+    passed = [key for key, (_, context, _) in tape.items() if context.serial > since][-_MOST_FUNCTIONS:]
+    for owner, context, output in [tape[key] for key in passed]:
         backward = attributes.get(m, owner, "backward", place.node, frame)
         gradients = [_gradient(m, t, place) for t in tensors_in(output, 1)] or [_gradient(m, None, place)]
         calls.call(m, backward, Arguments([context, *gradients]), place.node, frame, place)
     if capture is None:
-        tape.clear()
+        for key in passed:
+            tape.pop(key, None)
         return
     for hook, owner, given, handle in m.backward_hooks[:_MOST_FUNCTIONS]:
         if handle.fields.get("removed") is None:
             tensor = owner if isinstance(owner, Tensor) else None
             arguments = [_with_gradients(m, value, place) for value in given] or [_gradient(m, tensor, place)]
             calls.call(m, hook, Arguments(arguments), place.node, frame, place)
+
+
+def _tape(m: Machine, capture: Capture | None) -> dict[Any, Any]:
+    """The functions that a backward pass goes through: one recorded for itself those of the graph before it."""
+    own: dict[Any, Any] = (capture.facts if capture is not None else m.memo).get("autograd", {})
+    if capture is None or own or not m.finished or m.finished[-1].compiled:
+        return own
+    before: dict[Any, Any] = m.finished[-1].facts.get("autograd", {})
+    return before
 
 
 def _with_gradients(m: Machine, value: Value, place: Place) -> Value:

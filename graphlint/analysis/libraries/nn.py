@@ -338,7 +338,7 @@ def parameters_of(m: Machine, owner: Value, place: Place) -> list[Tensor]:
 def _held_parameters(
     m: Machine, owner: Value, place: Place, depth: int, met: set[int]
 ) -> Iterator[tuple[Obj, Tensor]]:
-    """The parameters of a module with the module that holds each; what is not made yet is not made deep down."""
+    """The parameters of a module, each with what holds it; deep down nothing is made that is not there yet."""
     if not isinstance(owner, Obj) or owner.serial in met or len(met) > MOST_MODULES:
         return
     met.add(owner.serial)
@@ -382,7 +382,7 @@ def _parameters(call: Call) -> Value:
 
 
 def _representatives(m: Machine, held: Sequence[tuple[Obj, Tensor]]) -> list[Tensor]:
-    """A few parameters that stand for all: one that a graph reads before others, one of each kind of module."""
+    """A few parameters that stand for all: those that graphs read first, then one of each kind of module."""
     read = {storage for capture in m.finished for storage in capture.storages}
     kinds: dict[object, Tensor] = {}
     for owner, tensor in sorted(held, key=lambda each: each[1].storage not in read):

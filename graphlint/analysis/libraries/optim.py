@@ -185,10 +185,16 @@ def _backward(call: Call) -> Value:
     if m.captures:
         m.captures[-1].work += 1
         m.captures[-1].facts.setdefault("trained", set()).update(each.storage for each in trained)
-    autograd.run_backward(m, call.place, call.frame)
+    autograd.run_backward(m, call.place, call.frame, since=_newest_input(call))
     if call.name == "torch.autograd.grad":
         return _gradients(call)
     return NONE
+
+
+def _newest_input(call: Call) -> int:
+    """When the last tensor was made that `torch.autograd.grad` goes back to: no further than that."""
+    inputs = call.get(1, "inputs") if call.name == "torch.autograd.grad" else None
+    return max((t.storage.serial for t in tensors_in(inputs or NONE, 2)), default=0)
 
 
 def _gradients(call: Call) -> Value:
