@@ -122,7 +122,7 @@ def run_backward(m: Machine, place: Place, frame: Frame, *, since: int = 0) -> N
 
 
 def _tape(m: Machine, capture: Capture | None) -> dict[Any, Any]:
-    """The functions that a backward pass goes through: one recorded for itself those of the graph before it."""
+    """The functions that a backward pass goes through; one of its own graph those of the graph before."""
     own: dict[Any, Any] = (capture.facts if capture is not None else m.memo).get("autograd", {})
     if capture is None or own or not m.finished or m.finished[-1].compiled:
         return own

@@ -338,7 +338,7 @@ def parameters_of(m: Machine, owner: Value, place: Place) -> list[Tensor]:
 def _held_parameters(
     m: Machine, owner: Value, place: Place, depth: int, met: set[int]
 ) -> Iterator[tuple[Obj, Tensor]]:
-    """The parameters of a module, each with what holds it; deep down nothing is made that is not there yet."""
+    """The parameters of a module, each with what holds it; deep down nothing is made that is not there."""
     if not isinstance(owner, Obj) or owner.serial in met or len(met) > MOST_MODULES:
         return
     met.add(owner.serial)
