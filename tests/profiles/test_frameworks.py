@@ -242,6 +242,8 @@ class Layer(TransformerLayer):
     def forward(self, hidden_states: torch.Tensor):
         if not is_graph_capturing():
             print(hidden_states.max().item())  # ok: CG302
+        if self.recompute_mlp:
+            torch.cuda.get_rng_state()  # ok: CG505
         return hidden_states * hidden_states.min().item()  # expect: CG302
 """
     )
