@@ -83,7 +83,7 @@ def _elements_of_any(m: Machine, among: list[Value]) -> tuple[tuple[Value, ...],
 def _read_items(m: Machine, value: Sequence_) -> tuple[tuple[Value, ...], Value | None]:
     """The elements of a sequence that captured code goes through: each number knows where it comes from."""
     items, rest = value.items, value.rest
-    if value.kind == "list" and len(items) <= UNROLLED:
+    if (value.kind == "list" or _is_of_call(m, value)) and len(items) <= UNROLLED:
         keyed = ((Item(index), item) for index, item in enumerate(items))
         items = tuple(
             cells.tainted(m, value.fields, key, item, m.frame.here, value, f"[{key.index}]")
@@ -93,6 +93,16 @@ def _read_items(m: Machine, value: Sequence_) -> tuple[tuple[Value, ...], Value 
         items = tuple(effects.tainted_element(m, value, item) for item in items)
         rest = effects.tainted_element(m, value, rest) if rest is not None else None
     return items, rest
+
+
+def _is_of_call(m: Machine, value: Sequence_) -> bool:
+    """Whether a tuple holds the arguments that a call in progress has no names for: `*args`."""
+    return any(
+        frame.function is not None
+        and (spec := frame.function.node.args.vararg) is not None
+        and frame.env.fields.get(spec.arg) is value
+        for frame in m.frames
+    )
 
 
 def all_elements(m: Machine, value: Value) -> list[Value]:

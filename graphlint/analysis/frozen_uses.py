@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    brought,
     counters,
     displaced,
     effects,
@@ -64,11 +65,11 @@ def tell(m: Machine, record: Capture, place: Place) -> None:
         if _is_flag(record, use):
             if written is None or change_of(written.value) is not Change.CHANGING:
                 written = _switched(m, record, use) or requests.ignored(m, record, use)
-            if written is None:
+            if written is None and not brought.otherwise(m, record, use):
                 continue  # programs turn flags around their captures; what a call brings is another matter
         else:
             written = written or _advanced_cell(m, record, use) or displaced.number(m, record, use)
-        if written is not None or _is_left_behind(m, record, use):
+        if written is not None or _is_left_behind(m, record, use) or brought.otherwise(m, record, use):
             reported.add(spot)
             _tell_frozen(m, record, use, written)
     for use, written in (*walked.added_to(m, record), *walked.replaced(m, record)):

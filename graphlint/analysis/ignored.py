@@ -37,14 +37,14 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
     if record.graph is not None and record.graph.fields.get("open key"):
         return
     for frame in m.frames:
-        then = _frame_at_capture(record, frame)
+        then = frame_at_capture(record, frame)
         for name in _parameters(frame) if then is not None else ():
             assert then is not None
             if _is_ignored(m, record, frame, then.env.fields.get(name), frame.env.fields.get(name)):
                 m.emit(InputIgnored(place=place, name=name, capture=record, captured=record.place))
 
 
-def _frame_at_capture(record: Capture, frame: Frame) -> Frame | None:
+def frame_at_capture(record: Capture, frame: Frame) -> Frame | None:
     """An earlier call of the same function, in which the graph was captured."""
     if frame.function is None or any(each is frame for each in record.facts["frames"]):
         return None

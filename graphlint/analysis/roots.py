@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.classes import Def, last_name
+from graphlint.analysis.consumers import consumers_of
 from graphlint.analysis.own_text import is_declared, text_of
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
@@ -45,6 +46,7 @@ def roots_of(module: ModuleFile) -> list[Root]:
     top = top_of(module)
     capturing = by_text(top)
     declared = {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
+    capturing |= spread(top, consumers_of(top) - capturing, calling)
     involved = capturing | spread(top, declared, calling)
     found += [Root(module, name, node) for name, node in top if name in involved]
     return [replace(root, goals=frozenset(involved)) for root in found]
