@@ -36,6 +36,8 @@ class Uses:
     arities: set[int] = field(default_factory=set)
     handed_to: set[str] = field(default_factory=set)  # dotted names of what it is the first argument of
     methods: set[tuple[str, int]] = field(default_factory=set)
+    is_operand: bool = False  # whether a part of the object is called with it
+    own: frozenset[str] = frozenset()  # the methods of the object
 
 
 def _is_of_tensors(name: str) -> bool:
@@ -49,11 +51,13 @@ def guess(m: Machine, function: Function, name: str, change: Change, place: Plac
         return None
     if any(map(_is_of_tensors, uses.attributes)) and not uses.arities:
         return hints.argument_tensor(m, change, place)
+    if uses.is_operand and not uses.arities and uses.attributes <= operations.listed("module_casts"):
+        return hints.argument_tensor(m, change, place)  # moved like a module, but given to one
     fitting = [
         info for info in _classes(m, function.module) if not _is_kin(info, function.cls) and fits(info, uses)
     ]
     if not uses.attributes - operations.listed("module_methods"):
-        whole = [i for i in fitting if not _is_part(m, function.module, i)]
+        whole = [i for i in fitting if not _is_constructed(m, function.module, i)]
         fitting = [i for i in whole if i.is_module] or _run_as_functions(whole, function, uses)
         fitting = fitting if len(fitting) == 1 else []
     if not fitting and (known := _of_torch_cuda(uses)):
@@ -88,7 +92,7 @@ def guess_children(m: Machine, function: Function, name: str, change: Change, pl
     others = [info for info in _classes(m, function.module) if info.is_module and not _is_kin(info, own)]
     fitting = [info for info in others if uses.arities and fits(info, uses)]
     fitting = [info for info in fitting if own is None or not _constructs(info, own)]
-    whole = [info for info in fitting if not _is_part(m, function.module, info)] or fitting
+    whole = [info for info in fitting if not _is_constructed(m, function.module, info)] or fitting
     return synthesis.instance(m, whole[0], change, place) if len(whole) == 1 else None
 
 
@@ -114,7 +118,8 @@ def _of_torch_cuda(uses: Uses) -> str | None:
 
 def uses_of(function: Function, name: str) -> Uses:
     """What a function, and through fields its class, does with a parameter."""
-    uses = Uses()
+    classes = function.cls.mro() if function.cls is not None else ()
+    uses = Uses(own=frozenset(method for cls in classes for method in cls.methods))
     for tree, is_value in _mentions(function, name):
         _uses_in(tree, is_value, uses)
     return uses
@@ -146,11 +151,19 @@ def _uses_in(tree: ast.AST, is_value: Callable[[ast.AST], bool], uses: Uses) -> 
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_value(node.func.value)
         ):
             uses.methods |= {(node.func.attr, count) for count in _count(node)}
+        elif isinstance(node, ast.Call) and _is_part(node.func, uses.own) and any(map(is_value, node.args)):
+            uses.is_operand = True
         elif isinstance(node, ast.Call) and node.args and is_value(node.args[0]) and _is_of_cuda(node.func):
             uses.handed_to.add(ast.unparse(node.func))
         elif isinstance(node, ast.Call) and last_name(node.func) == "make_graphed_callables":
             if len(node.args) > 1 and is_value(node.args[0]) and isinstance(node.args[1], ast.Tuple):
                 uses.arities.add(len(node.args[1].elts))
+
+
+def _is_part(callee: ast.expr, methods: frozenset[str]) -> bool:
+    """Whether what is called is a field of the object, `self.net(...)`, and none of its methods."""
+    is_field = isinstance(callee, ast.Attribute) and _is_own_field(callee, callee.attr)
+    return is_field and callee.attr not in methods  # type: ignore[attr-defined]
 
 
 def _is_of_cuda(callee: ast.expr) -> bool:
@@ -242,7 +255,7 @@ def _accepts(node: ast.FunctionDef | ast.AsyncFunctionDef, count: int) -> bool:
     return least <= count and (count <= most or node.args.vararg is not None)
 
 
-def _is_part(m: Machine, module: ModuleFile, info: ClassInfo) -> bool:
+def _is_constructed(m: Machine, module: ModuleFile, info: ClassInfo) -> bool:
     """Whether another class of the file constructs this one: then it is a part, not the whole."""
     return any(other is not info and _constructs(other, info) for other in _classes(m, module))
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import roots
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.values import Const, Function, Obj, Sequence_, Tensor, Value
+from graphlint.analysis.values import Const, Function, Obj, Sequence_, SliceValue, Tensor, Value, is_none
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.facts.modules import ModuleFile
 
-Sizes = tuple[int | None, ...]
+Rows = tuple[int, object]  # some of the rows of a memory, or all (None), where their number is not known
+Sizes = tuple[int | Rows | None, ...]
 Signature = tuple[Sizes | None, ...]
 """Of each argument the sizes that it is specialised to, None for what is not known."""
 
@@ -39,9 +40,22 @@ def of_keys(kernel: Obj, arguments: Arguments) -> Signature:
 
 
 def _sizes(value: Value) -> Sizes | None:
-    if not isinstance(value, Tensor) or value.shape is None:
+    if not isinstance(value, Tensor):
         return None
-    return tuple(_number(size) for size in value.shape)
+    if value.shape is None:
+        return (_rows(value),)
+    first, *others = [_number(size) for size in value.shape] or [None]
+    return (_rows(value) if first is None else first, *others)
+
+
+def _rows(tensor: Tensor) -> Rows | None:
+    """The first rows of a tensor, as `x[:1]` says how many, or all of them."""
+    if tensor.part is None:
+        return (tensor.storage.serial, None)
+    part = tensor.part
+    if isinstance(part, SliceValue) and is_none(part.lower) and _number(part.upper) is not None:
+        return (tensor.storage.serial, _number(part.upper))
+    return None
 
 
 def _number(value: Value | None) -> int | None:
@@ -61,7 +75,12 @@ def tries_algorithms(m: Machine, module: ModuleFile) -> bool:
 
 def note_run(m: Machine, owner: Obj, signature: Signature) -> None:
     """The code has run eagerly with such arguments."""
-    m.memo.setdefault(("ran with", owner.serial), set()).add(signature)
+    told = tuple(tuple(None if _is_whole(size) else size for size in each or ()) for each in signature)
+    m.memo.setdefault(("ran with", owner.serial), set()).add(told)
+
+
+def _is_whole(size: int | Rows | None) -> bool:
+    return isinstance(size, tuple) and size[1] is None
 
 
 def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -> bool:
@@ -80,10 +99,12 @@ def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -
 def _differ(one: Signature, other: Signature) -> bool:
     """Whether sizes differ; another number of dimensions was captured without an error, for all it costs."""
     pairs = zip(one, other, strict=False)
-    known = ((a, b) for a, b in pairs if a is not None and b is not None and len(a) == len(b))
+    known = ((a, b) for a, b in pairs if a and b and (len(a) == len(b) or 1 in (len(a), len(b))))
     same_count = len(one) == len(other)
-    return same_count and any(_apart(*sizes) for a, b in known for sizes in zip(a, b, strict=True))
+    return same_count and any(_apart(*sizes) for a, b in known for sizes in zip(a, b, strict=False))
 
 
-def _apart(one: int | None, other: int | None) -> bool:
-    return one is not None and other is not None and one != other
+def _apart(one: int | Rows | None, other: int | Rows | None) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return one[0] == other[0] and one != other
+    return isinstance(one, int) and isinstance(other, int) and one != other

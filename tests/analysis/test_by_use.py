@@ -275,3 +275,36 @@ def test_what_is_called_like_a_function_may_be_the_one_class_of_that_form() -> N
 def test_a_function_that_is_called_with_something_is_not_guessed() -> None:
     program = _step_that_is_called("def capture(step, x):", "ok").replace("out = step()", "out = step(x)")
     check_marked_rules(program)
+
+
+MOVED = """
+    import torch
+
+    class Potential(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, pos, cell):
+            return (pos @ cell.inverse() * self.scale).sum()  # {mark}: CG307
+
+    class Dynamics:
+        def __init__(self, model, pos: torch.Tensor, cell):
+            self.model = model.cuda()
+            self.pos = pos.cuda()
+            self.cell = cell.cuda()
+
+        def record(self):
+            self.model(self.pos, {cell})
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.energy = self.model(self.pos, {cell})
+"""
+
+
+def test_what_is_moved_and_given_to_a_module_is_a_tensor() -> None:
+    check_marked_rules(MOVED.format(cell="self.cell", mark="expect"))
+
+
+def test_what_has_parts_of_its_own_is_none() -> None:
+    check_marked_rules(MOVED.format(cell="self.cell.lattice", mark="ok"))

@@ -305,3 +305,16 @@ def test_another_number_of_dimensions_is_captured() -> None:
                 return self.y.clone()
         """
     )
+
+
+@pytest.mark.parametrize(
+    ("make", "warm", "mark"),
+    [
+        (MAKERS[0], "fast(x[:1], w)", "expect"),
+        ("fast = torch.compile(scale, dynamic=True)", "fast(x[:1], w)", "ok"),
+        (MAKERS[0], "fast(x[:1], w); fast(x, w)", "ok"),
+        (MAKERS[0], "fast(w[:1], w)", "ok"),
+    ],
+)
+def test_warm_with_some_of_the_rows_only(make: str, warm: str, mark: str) -> None:
+    check_marks(COMPILED.format(make=make, warm=warm, mark=mark))
