@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from graphlint.analysis.certainty import Certainty
@@ -13,6 +14,8 @@ from graphlint.rules.rule import Report, Rule
 
 HELP = "drop gradients before the capture only; afterwards use `zero_grad(set_to_none=False)` or nothing"
 HELP_EXCHANGED = "make gradients once, before the capture, and set them to zero in place afterwards"
+
+HELP_MOVED = "change gradients in place, for example `p.grad.div_(n)`"
 
 
 class GradientsDropped(Rule):
@@ -29,6 +32,7 @@ class GradientsDropped(Rule):
         self._stepped: set[int] = set()
         self._drops: list[tuple[Called, set[Storage]]] = []
         self._given: dict[Storage, Called] = {}  # by parameter: where it was given the gradient that it has
+        self._moved: list[Called] = []  # a gradient given to a parameter in place of the one computed from
         self._filled: dict[int, dict[Storage, Storage]] = {}  # by capture: gradients that it found
 
     def on(self, event: Called | CaptureEnded | Replay) -> Iterator[Report]:
@@ -37,6 +41,7 @@ class GradientsDropped(Rule):
         elif isinstance(event, CaptureEnded):
             if id(event.capture) in self._trained:
                 self._drops.clear()  # this capture made gradients of its own
+                self._moved.clear()
         elif event.capture is not None:
             self._note_captured(event, event.capture)
         else:
@@ -62,10 +67,15 @@ class GradientsDropped(Rule):
             self._drops.clear()  # the program puts gradients back by hand
             if isinstance(event.target, Tensor):
                 self._given[event.target.storage] = event
+                self._note_moved(event, event.target.storage)
         elif event.what == "set-grad" and _sets_none(event):
             owner = {event.target.storage} if isinstance(event.target, Tensor) else set()
             self._drops.append((event, owner))
             self._forget(owner)
+
+    def _note_moved(self, event: Called, owner: Storage) -> None:
+        others = [each for each in self._moved if isinstance(each.target, Tensor) and each.target.storage is not owner]
+        self._moved = [*others, event] if _is_computed_from_itself(event.place.node) else others
 
     def _forget(self, owners: set[Storage]) -> None:
         """Parameters, or those of something unknown, have no gradient any more."""
@@ -87,6 +97,7 @@ class GradientsDropped(Rule):
             chain = (recorded.place.hop, drop.place.hop, event.place.hop)
             yield Report(drop.place, message, weaker, sure.level, chain=chain, help=HELP)
         yield from self._exchanged(event)
+        yield from self._recomputed(event, trained)
 
     def _exchanged(self, event: Replay) -> Iterator[Report]:
         """Parameters that had a gradient when the graph was captured, and have another that is younger."""
@@ -97,6 +108,15 @@ class GradientsDropped(Rule):
                 message = "this puts a new gradient in place of the one that the graph fills"
                 chain = (event.recorded.place.hop, given.place.hop, event.place.hop)
                 yield Report(given.place, message, Confidence.LIKELY, chain=chain, help=HELP_EXCHANGED)
+
+
+    def _recomputed(self, event: Replay, trained: set[Storage]) -> Iterator[Report]:
+        """`p.grad = p.grad / n`: the next replay fills what had that name at the capture."""
+        for given in self._moved:
+            if isinstance(given.target, Tensor) and given.target.storage in trained:
+                message = "`.grad` names a new tensor from here on, and replays fill the one before"
+                chain = (event.recorded.place.hop, given.place.hop, event.place.hop)
+                yield Report(given.place, message, Confidence.LIKELY, chain=chain, help=HELP_MOVED)
 
 
 def _storages(event: Called) -> set[Storage]:
@@ -112,3 +132,12 @@ def _gradient(given: Called) -> Storage:
 
 def _sets_none(event: Called) -> bool:
     return is_none(event.arguments[0])
+
+
+def _is_computed_from_itself(node: ast.AST) -> bool:
+    """Whether an assignment computes the new value from what has the same name: `p.grad = p.grad / n`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
+        return False
+    name = ast.dump(node.targets[0].value)
+    read = (part for part in ast.walk(node.value) if isinstance(part, ast.Attribute))
+    return any(part.attr == node.targets[0].attr and ast.dump(part.value) == name for part in read)

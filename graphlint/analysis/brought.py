@@ -54,7 +54,8 @@ def _given(frame: Frame) -> dict[object, tuple[Value, str]]:
     spec, held = frame.function.node.args, frame.env.fields
     found: dict[object, tuple[Value, str]] = {}
     for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
-        found[arg.arg] = (held[arg.arg], arg.arg)
+        if isinstance(value := held.get(arg.arg), Value):
+            found[arg.arg] = (value, arg.arg)
     more = held.get(spec.kwarg.arg) if spec.kwarg is not None else None
     if spec.kwarg is not None and isinstance(more, Mapping):
         found |= {k.value: (value, spec.kwarg.arg) for k, value in more.entries() if isinstance(k, Const)}

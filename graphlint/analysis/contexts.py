@@ -20,6 +20,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.events import CaptureGuarded
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries.registry import MODELS
 from graphlint.analysis.values import (
@@ -218,6 +219,17 @@ def _enter_timer(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     return timed, leave
 
 
+def _enter_suppression(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
+    """`with suppress(RuntimeError):` goes on after a failed capture, as a handler that does nothing would."""
+    before = len(m.finished)
+
+    def leave() -> None:
+        if captured := m.finished[before:]:
+            m.emit(CaptureGuarded(place=place, guarded=captured))
+
+    return NONE, leave
+
+
 def _enter_stack(m: Machine, value: Obj, place: Place) -> tuple[Value, Exit]:
     value.fields.setdefault("exits", [])
     return value, lambda: leave_stack(value)
@@ -258,6 +270,7 @@ _LIBRARY: dict[str, Callable[[Machine, Obj, Place], tuple[Value, Exit]]] = {
     "torch.cuda.StreamContext": _enter_stream,
     "torch.cuda.Stream": _enter_stream,
     "contextlib.ExitStack": _enter_stack,
+    "contextlib.suppress": _enter_suppression,
     "concurrent.futures.ThreadPoolExecutor": _enter_pool,
     "warp.ScopedTimer": _enter_timer,
 }

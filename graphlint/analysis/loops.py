@@ -53,6 +53,8 @@ def _run_over(m: Machine, node: ast.For | ast.AsyncFor, iterable: Value, frame: 
     if not values:
         statements.execute(m, node.orelse, frame)
         return
+    if not m.captures:
+        values = phases.told_apart(node, values)
     _run_iterations(m, node, iterable, values, frame)
 
 

@@ -11,7 +11,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
-from graphlint.analysis.libraries import autograd, nn
+from graphlint.analysis.libraries import autograd, nn, streams_events
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
@@ -270,12 +270,15 @@ def _kernel(call: Call, *, tuned: bool) -> Value:
     """Device code as a value: it is launched, never entered."""
     wrapped = call.args[0] if call.args else None
     if wrapped is None:
-        return Obj("kernel-decorator", call.place)
+        made = Obj("kernel-decorator", call.place)
+        made.fields["by"] = call.name
+        return made
     if isinstance(wrapped, Obj) and wrapped.cls == "triton.kernel":
         wrapped.fields["tuned"] = Const(tuned or isinstance(wrapped.fields.get("tuned"), Const))
         return wrapped
     made = Obj("triton.kernel", call.place)
     made.fields["wrapped"] = wrapped
+    made.fields["by"] = call.this.fields.get("by") if isinstance(call.owner, Obj) else call.name
     made.fields["tuned"] = Const(True) if tuned else NONE
     made.fields["warm"] = NONE
     return made
@@ -317,10 +320,17 @@ def _launch(call: Call) -> Value:
     constants = _constexpr_names(kernel)
     values = [*call.args, *(v for k, v in call.arguments.kwargs.items() if k not in constants)]
     grid = call.this.fields.get("grid")
+    if isinstance(kernel, Obj) and kernel.fields.get("by") == "numba.cuda.jit" and not _names_stream(grid):
+        streams_events.judge_own_stream(call, "numba")
     for value in [*values, *([grid] if isinstance(grid, Value) else [])]:
         if not tensor_ops.any_tensor(value):
             tensor_ops.host_use(m, call.node, value, "launch", call.frame)
     return NONE
+
+
+def _names_stream(configuration: object) -> bool:
+    """Whether a launch of Numba says on which stream: `kernel[blocks, threads, stream]`."""
+    return not isinstance(configuration, Sequence_) or configuration.rest is not None or len(configuration.items) > 2
 
 
 def _is_tuned(kernel: object) -> bool:
