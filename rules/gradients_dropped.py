@@ -74,7 +74,11 @@ class GradientsDropped(Rule):
             self._forget(owner)
 
     def _note_moved(self, event: Called, owner: Storage) -> None:
-        others = [each for each in self._moved if isinstance(each.target, Tensor) and each.target.storage is not owner]
+        others = [
+            each
+            for each in self._moved
+            if isinstance(each.target, Tensor) and each.target.storage is not owner
+        ]
         self._moved = [*others, event] if _is_computed_from_itself(event.place.node) else others
 
     def _forget(self, owners: set[Storage]) -> None:
@@ -108,7 +112,6 @@ class GradientsDropped(Rule):
                 message = "this puts a new gradient in place of the one that the graph fills"
                 chain = (event.recorded.place.hop, given.place.hop, event.place.hop)
                 yield Report(given.place, message, Confidence.LIKELY, chain=chain, help=HELP_EXCHANGED)
-
 
     def _recomputed(self, event: Replay, trained: set[Storage]) -> Iterator[Report]:
         """`p.grad = p.grad / n`: the next replay fills what had that name at the capture."""

@@ -330,7 +330,11 @@ def _launch(call: Call) -> Value:
 
 def _names_stream(configuration: object) -> bool:
     """Whether a launch of Numba says on which stream: `kernel[blocks, threads, stream]`."""
-    return not isinstance(configuration, Sequence_) or configuration.rest is not None or len(configuration.items) > 2
+    return (
+        not isinstance(configuration, Sequence_)
+        or configuration.rest is not None
+        or len(configuration.items) > 2
+    )
 
 
 def _is_tuned(kernel: object) -> bool:
