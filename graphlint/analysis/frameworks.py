@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.values import Function
 from graphlint.facts.questions import question
-from graphlint.profiles import Constant, Operator, Profile, built_in, named
+from graphlint.profiles import Constant, Life, Operator, Profile, built_in, named
 from graphlint.profiles.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -266,6 +266,14 @@ def assumed_fields(m: Machine, info: ClassInfo) -> Iterator[tuple[str, Constant]
         for pattern, constant in profile.assume:
             if pattern.owner and pattern.name not in info.methods and is_kind(info, pattern):
                 yield pattern.name, constant
+
+
+def lives_of(m: Machine, info: ClassInfo) -> Iterator[Life]:
+    """The ways in which programs use objects of a class, where a profile says so."""
+    for profile in m.config.in_force:
+        for life in profile.lives:
+            if life.cls.name == info.name and is_part(info.module, life.cls):
+                yield life
 
 
 def class_of_object(m: Machine, module: ModuleFile, name: str) -> tuple[str, str] | None:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     binding,
+    definitions,
+    hints,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Place
 from graphlint.analysis.own_text import text_of
 from graphlint.analysis.roots import Root
@@ -23,7 +26,9 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
+    is_none,
     join,
+    join_all,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +76,29 @@ def of(m: Machine, value: Value, change: Change) -> Arguments:
         arguments.more = _given(m, function, spec.vararg, change, Place.of(function))
         return _positional(arguments, parameters)
     return arguments
+
+
+def of_constructor(m: Machine, info: ClassInfo) -> Arguments:
+    """Arguments for the constructor of a class that nobody makes."""
+    found = info.find("__init__")
+    if found is None:
+        return Arguments()
+    where, method = found
+    return of(m, definitions.method_value(m, where, method, Obj(info)), Change.CONFIG)
+
+
+def filled(m: Machine, info: ClassInfo, name: str) -> Value | None:
+    """What a parameter of a constructor gets when it gets something: by its annotation, and not None."""
+    found = info.find("__init__")
+    if found is None:
+        return None
+    where, method = found
+    for arg in [*method.args.args, *method.args.kwonlyargs]:
+        if arg.arg == name and arg.annotation is not None:
+            place = Place(where.module, arg, where.scope)
+            value = hints.value_of(m, arg.annotation, where.module, Change.CONFIG, place)
+            return join_all(part for part in alternatives(value) if not is_none(part))
+    return None
 
 
 def _is_flag(default: Value) -> bool:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     captures,
     definitions,
+    frameworks,
     functions,
     given_arguments,
     instances,
     names,
+    stated_lives,
     stepping,
     subclasses,
     synthesis,
@@ -45,7 +47,9 @@ def live_class(m: Machine, root: Root, frame: Frame) -> None:
 
 
 def _live(m: Machine, info: ClassInfo, frame: Frame) -> None:
-    owner = _constructed(m, info, frame, info.node)
+    for life in frameworks.lives_of(m, info):
+        stated_lives.run(m, info, life, frame)
+    owner = constructed(m, info, given_arguments.of_constructor(m, info), info.node)
     if owner is not None:
         _prepare_and_capture(m, owner, frame, info.node)
         stepping.step_object(m, owner, frame, info.node)
@@ -85,16 +89,9 @@ def _takes_nothing(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return wanted <= 1 and None not in node.args.kw_defaults
 
 
-def _constructed(m: Machine, info: ClassInfo, frame: Frame, node: ast.AST) -> Obj | None:
-    found = info.find("__init__")
-    arguments = Arguments()
-    if found is not None:
-        where, method = found
-        scratch = Obj(info)
-        function = definitions.method_value(m, where, method, scratch)
-        arguments = given_arguments.of(m, function, Change.CONFIG)
-    place = Place(info.module, node, info.scope)
-    made = instances.construct(m, info, arguments, place)
+def constructed(m: Machine, info: ClassInfo, arguments: Arguments, node: ast.AST) -> Obj | None:
+    """An instance that the program makes; it stands for every mention of the class from now on."""
+    made = instances.construct(m, info, arguments, Place(info.module, node, info.scope))
     if isinstance(made, Obj):
         m.instances[id(info.node)] = made
         synthesis.assume(m, made)

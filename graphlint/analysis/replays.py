@@ -140,9 +140,10 @@ def _compare_cell(m: Machine, record: Capture, read: Read) -> Changed | None:
     if not possibly:
         return None
     is_open = read.owner is None or not certainly or _is_refilled(m, record, read.value)
-    if is_open and _serves_another(m, record, read, now):
-        return None
+    if is_open and (record.facts.get("stated") or _serves_another(m, record, read, now)):
+        return None  # of a life that a profile states, what its settings leave open is not claimed
     writes = _refills_left_out(renewals.writes_since(m, record, (id(read.fields), read.key)))
+    writes = _replaced_at_once_left_out(writes)
     return Changed(read, now, writes, certainly) if writes else None
 
 
@@ -150,6 +151,19 @@ def _refills_left_out(writes: list[Write]) -> list[Write]:
     """Writes that fill the cell only where it is empty do not happen, unless something emptied it."""
     emptied = any(is_none(part) for w in writes for part in alternatives(w.value))
     return writes if emptied else [w for w in writes if not w.filling]
+
+
+def _replaced_at_once_left_out(writes: list[Write]) -> list[Write]:
+    """A None that the same function goes on to replace is not what the replay finds."""
+    return [
+        write
+        for at, write in enumerate(writes)
+        if not (is_none(write.value) and any(_is_by_same(write, later) for later in writes[at + 1 :]))
+    ]
+
+
+def _is_by_same(one: Write, other: Write) -> bool:
+    return one.place.function == other.place.function and not is_none(other.value)
 
 
 def _serves_another(m: Machine, record: Capture, read: Read, now: Value) -> bool:

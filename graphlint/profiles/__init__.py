@@ -21,7 +21,7 @@ else:
     import tomli as tomllib
 
 PATTERNS = ("captured", "compiled", "never", "guards", "holes", "transparent")
-KEYS = ("recognise", *PATTERNS, "operators", "assume", "stands_for", "device")
+KEYS = ("recognise", *PATTERNS, "operators", "assume", "stands_for", "lives", "device")
 DEVICES = ("cuda", "cpu")
 Constant = bool | int | float | str
 
@@ -47,6 +47,19 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
+class Life:
+    """How programs use objects of a class: what constructors get, and what is called between replays.
+
+    `given` are parameters with their constants, `filled` those that get a value instead of None.
+    """
+
+    cls: Pattern
+    between: str
+    given: tuple[tuple[str, Constant], ...]
+    filled: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """What is known of one framework; `recognise` are the packages whose presence switches it on."""
 
@@ -61,6 +74,7 @@ class Profile:
     operators: tuple[Operator, ...] = ()
     assume: tuple[tuple[Pattern, Constant], ...] = ()
     stands_for: tuple[tuple[Pattern, str], ...] = ()
+    lives: tuple[Life, ...] = ()
     device: str = ""
 
 
@@ -101,9 +115,10 @@ def profile_from(table: object, name: str) -> Profile:
         name,
         _texts(table, "recognise", name),
         **patterns,
-        operators=_operators(table.get("operators", []), name),
+        operators=tuple(_operator(item, name) for item in _tables(table, "operators", name)),
         assume=_assumptions(table.get("assume", {}), name),
         stands_for=_stand_ins(table.get("stands_for", {}), name),
+        lives=tuple(_life(item, name) for item in _tables(table, "lives", name)),
         device=device,
     )
 
@@ -127,10 +142,11 @@ def _pattern(text: str, key: str, name: str) -> Pattern:
         raise ProfileError(f"`{key}` of profile `{name}`: {error}") from None
 
 
-def _operators(value: object, name: str) -> tuple[Operator, ...]:
+def _tables(table: Mapping[str, object], key: str, name: str) -> list[dict[str, object]]:
+    value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ProfileError(f"`operators` of profile `{name}` must be an array of tables")
-    return tuple(_operator(item, name) for item in value)
+        raise ProfileError(f"`{key}` of profile `{name}` must be an array of tables")
+    return value
 
 
 def _operator(table: Mapping[str, object], name: str) -> Operator:
@@ -171,3 +187,13 @@ def _stand_ins(value: object, name: str) -> tuple[tuple[Pattern, str], ...]:
         if ":" in meant:
             _pattern(meant, "stands_for", name)
     return tuple((_pattern(text, "stands_for", name), meant) for text, meant in value.items())
+
+
+def _life(table: Mapping[str, object], name: str) -> Life:
+    for key in table:
+        if key not in ("class", "between", "given", "filled"):
+            raise ProfileError(f"unknown key `{key}` in `lives` of profile `{name}`")
+    cls, between, given = table.get("class"), table.get("between"), table.get("given", {})
+    if not isinstance(cls, str) or not isinstance(between, str) or not isinstance(given, dict):
+        raise ProfileError(f"`lives` of profile `{name}` needs `class` and `between`, and `given` as a table")
+    return Life(_pattern(cls, "lives", name), between, tuple(given.items()), _texts(table, "filled", name))
