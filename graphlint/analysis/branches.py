@@ -11,6 +11,7 @@ from graphlint.analysis import (
     captures,
     conditions,
     deferral,
+    device_checks,
     expressions,
     guards,
     idle_branches,
@@ -88,6 +89,7 @@ def _run_under(
         del frame.conditions[mark:]
     if not decided and not frame.reachable:
         pinned_numbers.note_left(m, test, polarity, frame)
+        device_checks.note_raised(m, test, polarity, arm, frame)
 
 
 def fork(
