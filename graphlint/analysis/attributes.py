@@ -17,6 +17,7 @@ from graphlint.analysis import (
     functions,
     hints,
     host,
+    last_captures,
     lazies,
     library,
     many,
@@ -192,6 +193,7 @@ def read_cell(m: Machine, fields: Fields, name: str, place: Place, owner: Value)
         value = cells.tainted(m, fields, name, value, place, owner, name)
     else:
         effects.read(m, fields, name, value, place, name)
+        last_captures.read(m, fields, name, value, place, name)
         if m.filled:
             cells.displaced(m, fields, name, value, place, name)
     return outputs.refreshed(m, value, place)

@@ -8,6 +8,7 @@ from graphlint.analysis import (
     effects,
     gradients,
     graph_keys,
+    last_captures,
     parallel,
     renewals,
     streams,
@@ -103,6 +104,7 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
         m.budget.forgive(m.steps - capture.facts["began"])
     m.finished.append(capture)
     effects.remember(m, capture)
+    last_captures.remember(m, capture)
     if not capture.compiled:
         _remember_filled(m, capture)
     if told:

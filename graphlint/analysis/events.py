@@ -103,6 +103,17 @@ class PoolOverwritten(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class LastCaptureRead(Event):
+    """Eager code reads a field that every capture has bound to its outputs, after a replay of another graph.
+
+    `written` is where captured code has bound it.
+    """
+
+    name: str
+    written: Place
+
+
+@dataclass(slots=True, kw_only=True)
 class Returned(Event):
     """A function that replays a graph gives the caller aliases of the graph's output."""
 

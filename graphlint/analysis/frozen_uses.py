@@ -15,6 +15,7 @@ from graphlint.analysis import (
     renewals,
     requests,
     tensor_ops,
+    transformed,
     unchanged,
     walked,
 )
@@ -65,6 +66,7 @@ def tell(m: Machine, record: Capture, place: Place) -> None:
         if _is_flag(record, use):
             if written is None or change_of(written.value) is not Change.CHANGING:
                 written = _switched(m, record, use) or requests.ignored(m, record, use)
+                written = written or transformed.write_of(m, record, use)
             if written is None and not brought.otherwise(m, record, use):
                 continue  # programs turn flags around their captures; what a call brings is another matter
         else:

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     binding,
     definitions,
     hints,
+    only_calls,
     tensor_ops,
 )
 from graphlint.analysis.arguments import Arguments
@@ -79,12 +80,14 @@ def of(m: Machine, value: Value, change: Change) -> Arguments:
 
 
 def of_constructor(m: Machine, info: ClassInfo) -> Arguments:
-    """Arguments for the constructor of a class that nobody makes."""
+    """Arguments for the constructor of a class that nobody makes, or that others make with constants only."""
     found = info.find("__init__")
     if found is None:
         return Arguments()
     where, method = found
-    return of(m, definitions.method_value(m, where, method, Obj(info)), Change.CONFIG)
+    made = of(m, definitions.method_value(m, where, method, Obj(info)), Change.CONFIG)
+    made.kwargs |= only_calls.keywords(m, info.module, info.name, method)
+    return made
 
 
 def filled(m: Machine, info: ClassInfo, name: str) -> Value | None:

@@ -18,8 +18,10 @@ from graphlint.analysis import (
     statements,
     stepping,
 )
+from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
+from graphlint.analysis.libraries import stdlib
 from graphlint.analysis.roots import Root, is_constructed, is_run_by_script
 from graphlint.analysis.values import (
     Change,
@@ -51,6 +53,7 @@ def run(m: Machine, root: Root) -> None:
         else:
             _run_function(m, root, frame)
         _run_uncalled(m, frame)
+        _leave(m, frame)
         parallel.look_again(m)
     finally:
         m.frames.pop()
@@ -65,6 +68,13 @@ def _run_function(m: Machine, root: Root, frame: Frame) -> None:
     result = calls.call(m, value, given_arguments.of(m, value, Change.CONFIG), root.node, frame)
     frame.returned.append(result)  # whoever calls the root holds all of it
     _use_result(m, result, frame, root.node)
+
+
+def _leave(m: Machine, frame: Frame) -> None:
+    """Run what the program has registered for its end, the last one first."""
+    for leaving, place in reversed(m.memo.get(stdlib.AT_EXIT, ())):
+        m.step += 1
+        calls.call(m, leaving, Arguments(), place.node, frame, place)
 
 
 def _run_uncalled(m: Machine, frame: Frame) -> None:

@@ -19,6 +19,7 @@ from graphlint.analysis import (
     orphans,
     renamed,
     renewals,
+    synthesis,
     timeline,
 )
 from graphlint.analysis.events import (
@@ -136,6 +137,7 @@ def _compare_cell(m: Machine, record: Capture, read: Read) -> Changed | None:
     now = value_in(read.fields, read.key)
     if now is None or now is read.value:
         return None
+    synthesis.fill_records(m, now)
     possibly, certainly = holds_other_memory(record, read.value, now)
     if not possibly:
         return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import roots
 from graphlint.analysis.arguments import Arguments
+from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import Const, Function, Obj, Sequence_, SliceValue, Tensor, Value, is_none
 
 if TYPE_CHECKING:
@@ -94,6 +95,27 @@ def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -
     if sizes_adapt and owner.fields.get(DYNAMIC) is True:
         return False
     return all(_differ(signature, each) for each in known)
+
+
+def note_part(m: Machine, owner: Obj, arguments: Arguments) -> None:
+    """The code has run eagerly with these arguments: perhaps with parts, which others may be like."""
+    if _bounds(arguments):
+        m.memo[("ran with parts", owner.serial)] = True
+
+
+def meets_new_parts(m: Machine, owner: Obj, arguments: Arguments) -> bool:
+    """Whether a loop cuts what the code is given here, and before the loop it has run with one shape only."""
+    known = m.memo.get(("ran with", owner.serial), set())
+    if len(known) != 1 or m.memo.get(MARKED) or m.memo.get(("ran with parts", owner.serial)):
+        return False
+    by_loop = any(cells_of(bound) & m.loop_cells.keys() for bound in _bounds(arguments))
+    return by_loop and owner.fields.get(DYNAMIC) is not True
+
+
+def _bounds(arguments: Arguments) -> list[Value]:
+    """The `n` of each argument that is `x[:n]`."""
+    parts = (value.part for value in arguments.all() if isinstance(value, Tensor))
+    return [each.upper for each in parts if isinstance(each, SliceValue)]
 
 
 def _differ(one: Signature, other: Signature) -> bool:

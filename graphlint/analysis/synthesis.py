@@ -16,6 +16,7 @@ from graphlint.analysis import (
     lives,
     many,
     names,
+    only_calls,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
@@ -76,10 +77,18 @@ def initialise(m: Machine, owner: Obj) -> None:
             assume(m, owner)
             return
         info, node = found
-        _run(m, owner, info, node)
+        _run(m, owner, info, node, only_calls.keywords(m, owner.cls.module, owner.cls.name, node))
         many.loosen(m, owner)
         assume(m, owner)
         lives.capture_given(m, owner)
+
+
+def fill_records(m: Machine, value: Value) -> None:
+    """A value is looked into from outside: the records that the program is given have their fields then."""
+    for owner in alternatives(value):
+        if isinstance(owner, Obj) and "?pending" in owner.fields and isinstance(owner.cls, ClassInfo):
+            if owner.cls.is_record:
+                initialise(m, owner)
 
 
 def assume(m: Machine, owner: Obj) -> None:
@@ -123,7 +132,9 @@ def renew(m: Machine, given: Value) -> None:
                 m.heap.write(owner.fields, name, Host(value.kind, value.change))
 
 
-def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:
+def _run(
+    m: Machine, owner: Obj, info: ClassInfo, node: Def, keywords: dict[str, Value] | None = None
+) -> None:
     """Run a method of a given instance, aside from the program's own course."""
     if len(m.frames) > m.MAX_DEPTH - 4:
         return
@@ -132,7 +143,7 @@ def _run(m: Machine, owner: Obj, info: ClassInfo, node: Def) -> None:
     m.frames.append(frame)
     try:
         function = definitions.method_value(m, info, node, owner)
-        calls.call(m, function, Arguments(), node, frame, place)
+        calls.call(m, function, Arguments(kwargs=keywords or {}), node, frame, place)
     finally:
         m.frames.pop()
 

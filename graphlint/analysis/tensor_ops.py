@@ -267,8 +267,11 @@ def read_back(m: Machine, tensors: list[Tensor], kind: str = "any") -> Host:
 
 
 def read_scalars(m: Machine, node: ast.AST, tensors: list[Tensor], frame: Frame) -> None:
-    """Tensors of the host without dimensions are numbers for the kernel of an operation on the device."""
-    if m.capture is None or not any(tensor.device == "cuda" for tensor in tensors):
+    """Tensors of the host without dimensions are numbers for the kernel of an operation on the device.
+
+    What may lie anywhere is taken to be there: on the host the operation would happen once all the same.
+    """
+    if m.capture is None or not any(tensor.on_device for tensor in tensors):
         return
     for tensor in tensors:
         if tensor.ndim == 0 and tensor.device in ("cpu", "pinned"):

@@ -309,7 +309,16 @@ def _quantified(call: Call) -> Value:
     return arithmetic.derived(call.name, *values, kind="bool") if values else Host("bool")
 
 
-@model("builtins.abs", "builtins.round", "builtins.pow", "builtins.divmod", "builtins.hash", "builtins.ord")
+@model(
+    "builtins.abs",
+    "builtins.round",
+    "builtins.pow",
+    "builtins.divmod",
+    "builtins.hash",
+    "builtins.ord",
+    "triton.cdiv",
+    "triton.next_power_of_2",
+)
 def _arithmetic(call: Call) -> Value:
     if call.args and isinstance(call.args[0], Tensor):
         if call.name in ("builtins.hash", "builtins.ord"):

@@ -86,7 +86,8 @@ def _call_compiled(call: Call) -> Value:
     shapes = specialised.of_tensors(call.arguments)
     data = {
         "warm": is_warm(m, owner),
-        "other": specialised.is_new(m, owner, shapes, sizes_adapt=True),
+        "other": specialised.is_new(m, owner, shapes, sizes_adapt=True)
+        or specialised.meets_new_parts(m, owner, call.arguments),
         "cudagraphs": owner.fields.get("cudagraphs"),
         "mode": owner.fields.get("mode"),
     }
@@ -94,6 +95,7 @@ def _call_compiled(call: Call) -> Value:
     if not m.captures:
         m.heap.write(owner.fields, "warm", Const(True))
         specialised.note_run(m, owner, shapes)
+        specialised.note_part(m, owner, call.arguments)
     value = _run_quietly(call, owner)
     graph = owner.fields.get("graph")
     if isinstance(graph, Obj) and not m.captures:

@@ -114,7 +114,6 @@ def _identity(call: Call) -> Value:
     "dataclasses.dataclass",
     "torch.jit.export",
     "functools.total_ordering",
-    "atexit.register",
     "typing.no_type_check",
     "torch.compiler.disable",
     "torch._dynamo.disable",
@@ -124,6 +123,19 @@ def _identity(call: Call) -> Value:
 )
 def _kept(call: Call) -> Value:
     return call.args[0] if call.args else Obj("identity-decorator", call.place)
+
+
+AT_EXIT = "at exit"
+
+
+@model("atexit.register")
+def _at_exit(call: Call) -> Value:
+    """What the interpreter calls last; also a decorator that leaves the function as it is."""
+    if not call.args:
+        return Unknown("function")
+    leaving = Partial(call.args[0], tuple(call.args[1:]), dict(call.arguments.kwargs))
+    call.m.memo.setdefault(AT_EXIT, []).append((leaving, call.place))
+    return call.args[0]
 
 
 @model("typing.cast")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphlint.analysis import (
+    arithmetic,
     arrays,
     storing,
     table_conditions,
@@ -50,7 +51,7 @@ def result(
     if kind in HOST_RESULTS:
         if operation.effects and tensors:
             return tensor_ops.read_back(call.m, tensors, HOST_RESULTS[kind])
-        return Host(HOST_RESULTS[kind], Change.SHAPE)
+        return _host_number(call, operands, HOST_RESULTS[kind])
     if kind in ("inplace", "view", "views", "maybe-view") and first is not None:
         return _aliased(call, operation, operands, first, kind, device)
     if kind.startswith("tuple"):
@@ -62,6 +63,12 @@ def result(
     if kind in ("host-meta", "none", "object", "numpy"):
         return _other_result(call, operation, kind, first)
     return _fresh(call, operation, device, first)
+
+
+def _host_number(call: Call, operands: list[Value], kind: str) -> Host:
+    """What a function makes of numbers alone: it changes when they do."""
+    made = arithmetic.derived(call.name, *operands, kind=kind) if operands else None
+    return made if isinstance(made, Host) else Host(kind, Change.SHAPE)
 
 
 def _has_dim(call: Call, operands: list[Value]) -> bool:
