@@ -30,6 +30,8 @@ class Unresolved:
 
 # The reason where a function was too much for the analysis: what lies beyond is silent.
 NOT_RUN_TO_ITS_END = "not run to its end: the budget of this root is spent"
+# The kind of a region that stands for a definition which captures and did not come so far.
+NOT_REACHED = "not run to its end"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -198,3 +198,16 @@ MOST_STEPS = 850
 
 def test_a_runner_and_its_caller_take_a_known_number_of_steps(tmp_path: Path, work: Work) -> None:
     assert sum(_run(_project(tmp_path, runners=1), work).steps) <= MOST_STEPS
+
+
+def test_callers_that_find_nothing_new_end_the_search_for_more(
+    tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _project(tmp_path, runners=1)
+    caller = CALLER.replace("{number}", "0")
+    for number in range(1, 4):
+        (folder / "engine" / f"caller{number}.py").write_text(caller.replace("serve0", f"serve{number}"))
+    every = _run(folder, work).steps
+    assert len(every) == 5  # the runner and its four callers
+    monkeypatch.setattr("graphlint.analysis.units.STEPS_FOR_NOTHING", every[1] + 1)
+    assert _run(folder, work).steps == every[:3]

@@ -14,6 +14,7 @@ from graphlint.analysis.own_text import text_of
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.roots import Root
 from graphlint.regions import (
+    NOT_REACHED,
     NOT_RUN_TO_ITS_END,
     CallSite,
     CapturedFunction,
@@ -76,7 +77,7 @@ def unfinished(m: Machine, root: Root) -> list[Capture]:
     place = Place(root.module, root.node, root.qualname)
     note = graphs.Unresolved(place, root.qualname, NOT_RUN_TO_ITS_END)
     if not (m.finished or m.captures) and text_of(root.node).captures:
-        m.finished.append(Capture("not run to its end", place, (), None))
+        m.finished.append(Capture(NOT_REACHED, place, (), None))
     for capture in [*m.finished, *m.captures]:
         capture.unresolved.append(note)
     return m.finished

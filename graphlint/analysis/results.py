@@ -34,7 +34,7 @@ class ResultsCache:
 
     def __init__(self, folder: Path | None, project: Project, config: Config) -> None:
         self._file = folder / FILE_NAME if folder is not None else None
-        self._header = cachefile.header("results", 4, _settings(config, project))
+        self._header = cachefile.header("results", 5, _settings(config, project))
         self._digests = project.digests()
         self._project = project
         loaded = cachefile.load(self._file, self._header) if self._file is not None else None

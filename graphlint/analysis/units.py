@@ -1,12 +1,15 @@
 """Tasks: the parts of the analysis that run by themselves, so that results can be kept and shared out.
 
 A marked file is taken up in three steps: which roots it has, the run of each root, and which definitions in
-other files call them, whose runs follow. Whatever leads to a run, it is one task, and done once for all the
-files that ask for it; so neither the order of the files nor the number of processes makes a difference.
+other files call them, whose runs follow, the nearest first. Whatever leads to a run, it is one task, and done
+once for all the files that ask for it; so neither the order of the files nor the number of processes makes a
+difference.
 """
 
 from __future__ import annotations
 
+import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,7 @@ from graphlint.analysis import given_arguments
 from graphlint.facts.modules import READABLE
 from graphlint.facts.trace import Trace
 from graphlint.problem import Problem, contained
+from graphlint.regions import NOT_REACHED
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -31,6 +35,8 @@ STEPS_OF_CALLERS = 20_000
 # How many definitions in other files are run for a unit: more where they decide what is captured.
 CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
+# What callers of one file may take that find nothing new: after that no other one is run.
+STEPS_FOR_NOTHING = 15_000
 
 Task = tuple[Any, ...]
 """`("own", path)`, `("callers", path, most)` or `("run", path, qualname, steps, way, goals)`."""
@@ -46,8 +52,41 @@ def run_all(paths: list[str], do: Do) -> list[Result]:
     done = do([task for path in paths for task in runs[path]])
     asked = [("callers", path, _most_callers([done[task] for task in runs[path]])) for path in paths]
     found = do(asked)
-    done.update(do(_runs_of_callers(found[task]["roots"] for task in asked)))
+    known = frozenset(fact for result in done.values() for fact in _facts(result))
+    done.update(_run_callers([found[task]["roots"] for task in asked], known, do))
     return [*own.values(), *found.values(), *done.values()]
+
+
+def _run_callers(found: list[list[list[Any]]], known: frozenset[Any], do: Do) -> dict[Task, Result]:
+    """Run the callers of each file, the next of all files at a time, while they find what is not `known` yet.
+
+    In a small program all are run; in a large one the cost follows the captures, not who leads to them.
+    """
+    runs = _runs_of_callers(found)
+    waiting = [deque(runs[row[0], row[1]] for row in sorted(rows, key=_way_of)) for rows in found]
+    learned = [set(known) for _ in found]
+    spent = [0 for _ in found]
+    done: dict[Task, Result] = {}
+    while nexts := {n: w.popleft() for n, w in enumerate(waiting) if w and spent[n] < STEPS_FOR_NOTHING}:
+        done.update(do([task for task in dict.fromkeys(nexts.values()) if task not in done]))
+        for number, task in nexts.items():
+            facts = set(_facts(done[task]))
+            spent[number] += done[task]["steps"] if facts <= learned[number] else 0
+            learned[number] |= facts
+    return done
+
+
+def _way_of(row: list[Any]) -> int:
+    return int(row[2])
+
+
+def _facts(result: Result) -> Iterator[Any]:
+    """What a run has found: findings, regions that it came to, and the functions captured there."""
+    yield from (json.dumps(finding) for finding in result["findings"])
+    for path, line, kind, captured, *_ in result["regions"]:
+        if kind != NOT_REACHED:
+            yield path, line, kind
+        yield from ((function[0], function[1]) for function in captured)
 
 
 def _run(path: str, qualname: str, way: int, goals: Iterable[str], *, steps: int) -> Task:
@@ -59,7 +98,7 @@ def _most_callers(done: list[Result]) -> int:
     return CALLERS_OF_OPEN_REGIONS if depends else CALLERS
 
 
-def _runs_of_callers(found: Iterable[list[list[Any]]]) -> list[Task]:
+def _runs_of_callers(found: Iterable[list[list[Any]]]) -> dict[tuple[str, str], Task]:
     """One run for each caller, towards the goals of all the files that it calls; the nearest way counts."""
     goals: dict[tuple[str, str], set[str]] = {}
     ways: dict[tuple[str, str], int] = {}
@@ -68,7 +107,7 @@ def _runs_of_callers(found: Iterable[list[list[Any]]]) -> list[Task]:
             caller = (path, qualname)
             goals.setdefault(caller, set()).update(led_to)
             ways[caller] = min(way, ways.get(caller, way))
-    return [_run(*each, ways[each], led_to, steps=STEPS_OF_CALLERS) for each, led_to in goals.items()]
+    return {each: _run(*each, ways[each], led_to, steps=STEPS_OF_CALLERS) for each, led_to in goals.items()}
 
 
 class Analyst:
@@ -126,7 +165,8 @@ class Analyst:
         result = self._run_once(root, steps, way)
         came_to_nothing = not (result["captures"] or result["spent"] or result["problems"])
         if came_to_nothing and given_arguments.waits_for_arguments(root):
-            return self._run_once(root, steps, way, open_defaults=True)
+            again = self._run_once(root, steps, way, open_defaults=True)
+            return {**again, "steps": result["steps"] + again["steps"]}
         return result
 
     def _run_once(self, root: Root, steps: int, way: int, *, open_defaults: bool = False) -> Result:
@@ -154,6 +194,7 @@ class Analyst:
             **packing.pack(rulebook.findings(), reports.regions_of(captures), problems),
             "captures": bool(captures),
             "spent": spent,
+            "steps": machine.steps,
             "is_open": any(map(_is_open, captures)),
         }
         machine.close()
