@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
+# The kind of what a comment, the configuration or a profile declares to be captured.
+DECLARED = "declared"
+
+
+def own(m: Machine) -> int:
+    """How many graphs the program itself has captured so far: what is declared, it never replays."""
+    return sum(capture.kind != DECLARED for capture in m.finished)
+
+
 def start(
     m: Machine,
     kind: str,

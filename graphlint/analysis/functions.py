@@ -112,7 +112,7 @@ def _call_declared(m: Machine, function: Function, arguments: Arguments, place: 
     graph = Obj("torch.cuda.CUDAGraph", place)
     graph.fields["stamp"] = 0
     compiled = own_text.is_declared_compiled(function.node)
-    captures.start(m, "declared", Place.of(function), graph, compiled=compiled)
+    captures.start(m, captures.DECLARED, Place.of(function), graph, compiled=compiled)
     m.captures[-1].facts["warmed"] = True
     try:
         with m.compiling() if compiled else nullcontext():

@@ -70,7 +70,7 @@ def _capture_rest(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None
 
 
 def _step_inside(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None:
-    """Call the public methods that others of the class call, where graphs are captured and none is replayed.
+    """Call the public methods that others of the class call, where it captures graphs and replays none.
 
     `generate` calls `step` in a loop, and only in a later turn than those that are followed does it decode.
     """
@@ -79,7 +79,7 @@ def _step_inside(m: Machine, owner: Obj, info: ClassInfo, frame: Frame) -> None:
     inner = [name for name in methods if not name.startswith("_") and name not in entries]
     driving = [name for name in inner if _takes_nothing(methods[name][1])]
     for names_ in (driving, driving, inner, inner):
-        if m.finished and not m.replays:
+        if captures.own(m) and not m.replays:
             stepping.call_each(m, owner, names_, frame, info.node, {})
 
 

@@ -50,7 +50,7 @@ def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     prepared = m.prepared.get(owner.serial, set())
     again = [name for name in roles.capture if name not in prepared]
     steps = [name for name in roles.step if name not in prepared]
-    before, given = len(m.finished), dict[str, Arguments]()
+    before, given = captures.own(m), dict[str, Arguments]()
     if again:
         call_each(m, owner, roles.replay, frame, node, given)
         order = list(methods_of(owner.cls)) if isinstance(owner.cls, ClassInfo) else []
@@ -69,7 +69,7 @@ def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         call_each(m, owner, replaying, frame, node, given)
     readers = _readers_of_kept(m, owner, steps)
     call_each(m, owner, readers, frame, node, given)
-    if len(m.finished) > before:
+    if captures.own(m) > before:
         plain = [name for name in steps if name not in {*roles.replay, *set_up}]
         plain = [
             name for name in plain if not setups.comes_before(m, name, m.capturing.get(owner.serial, ()))
