@@ -312,7 +312,10 @@ def is_described(dotted: str) -> bool:
 
 
 def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
-    """What a module's own `__getattr__` gives for a name that it does not bind; None without one."""
+    """What a module's own `__getattr__` gives for a name that it does not bind; None without one.
+
+    It is asked once: like all globals, the name has been there before anything is captured.
+    """
     if "__getattr__" not in module.bindings or name.startswith("__"):
         return None
     stated = synthesis.stated_object(m, module, name)
@@ -322,12 +325,17 @@ def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | Non
     key = (id(module), name)
     if getter is None or key in m.evaluating:
         return None
+    known: Value | None = m.memo.get(("computed", key))
+    if known is not None:
+        return known
     m.evaluating.add(key)
     frame = Frame(module, m.env_of(module), "<module>")
     m.frames.append(frame)
     try:
         with m.before_everything():
-            return functions.call_value(m, getter, module.tree.body[0], frame, Const(name))
+            value = functions.call_value(m, getter, module.tree.body[0], frame, Const(name))
+        m.memo["computed", key] = value
+        return value
     finally:
         m.frames.pop()
         m.evaluating.discard(key)
