@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint import packing
-from graphlint.analysis import given_arguments
 from graphlint.facts.modules import READABLE
 from graphlint.facts.trace import Trace
 from graphlint.problem import Problem, contained
@@ -142,7 +141,7 @@ class Analyst:
 
     def _callers_of(self, module: ModuleFile, most: int) -> Iterator[tuple[Root, int]]:
         """The callers that no other marked file runs anyway, and with a larger budget."""
-        from graphlint.analysis import callers, roots, ways
+        from graphlint.analysis import callers, given_arguments, roots, ways
 
         own = roots.roots_of(module)
         known = ways.Ways(own)
@@ -158,7 +157,7 @@ class Analyst:
         self, module: ModuleFile | None, qualname: str, steps: int, way: int, goals: Iterable[str]
     ) -> Result:
         """Run a root; where its defaults keep it from what it captures, once more with those left open."""
-        from graphlint.analysis import roots
+        from graphlint.analysis import given_arguments, roots
 
         assert module is not None
         root = roots.named(module, qualname, goals)
