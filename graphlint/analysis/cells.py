@@ -134,7 +134,7 @@ def note_read(
     cell = (id(fields), key)
     if cell in capture.reads or cell in capture.written:
         return
-    held = tensors_in(value, 1)
+    held = tuple(tensors_in(value, 1))
     called = isinstance(value, (Function, Partial)) and isinstance(owner, Obj)
     if called or _may_hold(value) or any(tensor.on_device or tensor.device == "pinned" for tensor in held):
         m.kept_alive.append(fields)

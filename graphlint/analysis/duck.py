@@ -143,21 +143,25 @@ def _is_item(node: ast.AST, is_value: Callable[[ast.AST], bool]) -> bool:
 
 def _uses_in(tree: ast.AST, is_value: Callable[[ast.AST], bool], uses: Uses) -> None:
     for node in walk(tree):
-        if isinstance(node, ast.Attribute) and is_value(node.value):
-            uses.attributes.add(node.attr)
-        elif isinstance(node, ast.Call) and is_value(node.func):
-            uses.arities |= _count(node)
-        elif (
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_value(node.func.value)
-        ):
-            uses.methods |= {(node.func.attr, count) for count in _count(node)}
-        elif isinstance(node, ast.Call) and _is_part(node.func, uses.own) and any(map(is_value, node.args)):
-            uses.is_operand = True
-        elif isinstance(node, ast.Call) and node.args and is_value(node.args[0]) and _is_of_cuda(node.func):
-            uses.handed_to.add(ast.unparse(node.func))
-        elif isinstance(node, ast.Call) and last_name(node.func) == "make_graphed_callables":
-            if len(node.args) > 1 and is_value(node.args[0]) and isinstance(node.args[1], ast.Tuple):
-                uses.arities.add(len(node.args[1].elts))
+        if isinstance(node, ast.Attribute):
+            if is_value(node.value):
+                uses.attributes.add(node.attr)
+        elif isinstance(node, ast.Call):
+            _note_call(node, is_value, uses)
+
+
+def _note_call(node: ast.Call, is_value: Callable[[ast.AST], bool], uses: Uses) -> None:
+    if is_value(node.func):
+        uses.arities |= _count(node)
+    elif isinstance(node.func, ast.Attribute) and is_value(node.func.value):
+        uses.methods |= {(node.func.attr, count) for count in _count(node)}
+    elif _is_part(node.func, uses.own) and any(map(is_value, node.args)):
+        uses.is_operand = True
+    elif node.args and is_value(node.args[0]) and _is_of_cuda(node.func):
+        uses.handed_to.add(ast.unparse(node.func))
+    elif last_name(node.func) == "make_graphed_callables":
+        if len(node.args) > 1 and is_value(node.args[0]) and isinstance(node.args[1], ast.Tuple):
+            uses.arities.add(len(node.args[1].elts))
 
 
 def _is_part(callee: ast.expr, methods: frozenset[str]) -> bool:

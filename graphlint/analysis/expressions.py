@@ -30,6 +30,7 @@ from graphlint.analysis.frames import Frame
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
     FALSE,
+    INERT,
     NONE,
     TRUE,
     Const,
@@ -70,8 +71,10 @@ def _constant(m: Machine, node: ast.Constant, frame: Frame) -> Value:
 
 
 def _name(m: Machine, node: ast.Name, frame: Frame) -> Value:
-    value: Value | None = None if m.has_graphs else frame.env.fields.get(node.id)
-    return names.lookup(m, node.id, frame, node) if value is None else value
+    value: Value | None = frame.env.fields.get(node.id)
+    if value is None or (m.has_graphs and type(value) not in INERT):
+        return names.lookup(m, node.id, frame, node)
+    return value
 
 
 def _attribute(m: Machine, node: ast.Attribute, frame: Frame) -> Value:

@@ -98,8 +98,14 @@ class _Aside:
 
 def join_cells(values: list[Any]) -> Any:
     """Join what alternative outcomes left in a cell; cells hold values, tuples of them, or marks."""
+    first = values[0]
+    for value in values:
+        if value is not first:
+            break
+    else:
+        return first
     present = [value for value in values if value is not MISSING]
-    first = present[0] if present else MISSING
+    first = present[0]
     if all(value is first for value in present):
         return first
     if all(isinstance(value, Value) for value in present):

@@ -78,6 +78,7 @@ class Machine:
         self.loop_cells: dict[Cell, Loop] = {}
         self.module_envs: dict[int, Env] = {}
         self.evaluating: set[tuple[int, str]] = set()
+        self.absent: set[tuple[int, str]] = set()  # names that a module certainly does not give
         self.classes: dict[int, ClassInfo] = {}
         self.instances: dict[int, Obj] = {}
         self.refilled: dict[Storage, int] = {}  # when eager code last wrote into memory

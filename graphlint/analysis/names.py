@@ -25,6 +25,7 @@ from graphlint.analysis import (
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
+    INERT,
     OF_OUTPUTS,
     Change,
     Const,
@@ -52,7 +53,7 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
         if name in env.fields:
             value: Value | None = env.fields[name]
             assert value is not None
-            if not m.has_graphs:
+            if not m.has_graphs or type(value) in INERT:
                 return value
             if m.captures:
                 cells.note_read(m, env.fields, name, value, frame.place(node), None, name)
@@ -67,9 +68,11 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                 return member
         env = env.parent
     value = module_attribute(m, frame.module, name)
-    if value is not None and not m.has_graphs:
+    if value is None:
+        return _elsewhere(frame.module, name)
+    if not m.has_graphs or type(value) in INERT:
         return value
-    return _global(m, frame.module, name, value, frame.place(node))
+    return _read_global(m, frame.module, name, value, frame.place(node))
 
 
 def _is_local_of_region(m: Machine, value: Value) -> bool:
@@ -82,19 +85,23 @@ def _is_local_of_region(m: Machine, value: Value) -> bool:
 
 def global_name(m: Machine, module: ModuleFile, name: str, place: Place) -> Value:
     """A global of `module`, a builtin, or unknown."""
-    return _global(m, module, name, module_attribute(m, module, name), place)
+    value = module_attribute(m, module, name)
+    return _read_global(m, module, name, value, place) if value is not None else _elsewhere(module, name)
 
 
-def _global(m: Machine, module: ModuleFile, name: str, value: Value | None, place: Place) -> Value:
-    """What a name means where looking into the module has given `value`."""
-    if value is not None:
-        if m.captures:
-            env = m.env_of(module)
-            cells.note_read(m, env.fields, name, value, place, None, name)
-            value = cells.tainted(m, env.fields, name, value, place, None, name)
-        elif m.effects:
-            effects.read(m, m.env_of(module).fields, name, value, place, name)
-        return outputs.refreshed(m, value, place)
+def _read_global(m: Machine, module: ModuleFile, name: str, value: Value, place: Place) -> Value:
+    """What reading a global that holds `value` gives."""
+    if m.captures:
+        env = m.env_of(module)
+        cells.note_read(m, env.fields, name, value, place, None, name)
+        value = cells.tainted(m, env.fields, name, value, place, None, name)
+    elif m.effects:
+        effects.read(m, m.env_of(module).fields, name, value, place, name)
+    return outputs.refreshed(m, value, place)
+
+
+def _elsewhere(module: ModuleFile, name: str) -> Value:
+    """What a name means that its module does not bind: a builtin, or unknown."""
     if name in ("__name__", "__package__"):
         return _own_name(module, name)
     if name in BUILTINS:
@@ -115,6 +122,8 @@ def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
     if name in env.fields:
         return env.fields[name]  # type: ignore[no-any-return]
     key = (id(module), name)
+    if key in m.absent:
+        return None
     if key in m.evaluating:
         return Unknown("circular definition")
     m.evaluating.add(key)
@@ -136,7 +145,12 @@ def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
 def _evaluate_global(m: Machine, module: ModuleFile, name: str, env: Env) -> Value | None:
     bindings = module.bindings.get(name)
     if not bindings:
-        return _from_star(m, module, name) or _submodule(m, module, name)
+        source = _star_source(m, module, name, set())
+        given = _from_star(m, source, name) if source is not None else None
+        found = given or _submodule(m, module, name)
+        if source is None and found is None:
+            m.absent.add((id(module), name))
+        return found
     frame = Frame(module, env, "<module>")
     live = _live_bindings(m, frame, bindings)
     if not live:
@@ -225,11 +239,10 @@ def _bound_value(m: Machine, frame: Frame, binding: Binding) -> Value:
     return scratch.env.fields.get(binding.name, Unknown("global"))  # type: ignore[no-any-return]
 
 
-def _from_star(m: Machine, module: ModuleFile, name: str) -> Value | None:
-    source = _star_source(m, module, name, set())
+def _from_star(m: Machine, source: ModuleFile | str, name: str) -> Value | None:
     if isinstance(source, str):
         return External(canonical(f"{source}.{name}"))
-    return module_attribute(m, source, name) if source is not None else None
+    return module_attribute(m, source, name)
 
 
 def _star_source(m: Machine, module: ModuleFile, name: str, seen: set[int]) -> ModuleFile | str | None:

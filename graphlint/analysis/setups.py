@@ -7,7 +7,11 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.budgets import CONSTRUCTORS
+from graphlint.analysis.classes import Def
+from graphlint.facts.looking import may_say
+from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question
+from graphlint.facts.walking import children
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -49,22 +53,33 @@ def callers_in(module: ModuleFile, name: str) -> tuple[tuple[str, tuple[str, ...
     """
     return tuple(
         (scope, tuple(sorted({later for later, line in called if line > first})))
-        for scope, called in _scopes(module.tree, "")
+        for scope, called in _scopes(module.tree, name)
         for first in [min((line for each, line in called if each == name), default=None)]
         if first is not None
     )
 
 
-def _scopes(tree: ast.AST, scope: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """The functions in a tree, each with the methods that it calls and the lines where it does."""
+def _scopes(tree: ast.AST, name: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """The functions in a tree that may say a name, each with the methods that it calls and the lines."""
+    called, inner = _own_calls(tree)
+    for function in inner:
+        if may_say(function, name):
+            yield from _scopes(function, name)
+    yield getattr(tree, "name", ""), called
+
+
+@per_node
+def _own_calls(tree: ast.AST) -> tuple[list[tuple[str, int]], list[Def]]:
+    """The methods that a function or file calls itself and the lines where it does; the functions in it."""
     called: list[tuple[str, int]] = []
-    pending = list(ast.iter_child_nodes(tree))
+    inner: list[Def] = []
+    pending = children(tree)
     while pending:
         part = pending.pop()
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield from _scopes(part, part.name)
+            inner.append(part)
             continue
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             called.append((part.func.attr, part.lineno))
-        pending += ast.iter_child_nodes(part)
-    yield scope, called
+        pending += children(part)
+    return called, inner

@@ -467,6 +467,8 @@ class Union(Value):
 
 # What may be or hold an output of a graph, so that reading it depends on the replays so far.
 OF_OUTPUTS = (Tensor, Sequence_, Mapping, Obj)
+# What captures and replays leave alone: no number, no tensor, and nothing that holds one.
+INERT = frozenset({Function, Class, External, Module})
 NONE = Const(None)
 TRUE = Const(True)
 FALSE = Const(False)
