@@ -20,6 +20,7 @@ from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import CutShort, Frame
 from graphlint.analysis.values import Mapping, Obj, Sequence_, Union, Value
 from graphlint.facts.pernode import summary
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -251,7 +252,7 @@ def _own_names(method: Def) -> frozenset[str]:
     first = method.args.args[0].arg if method.args.args else ""
     return frozenset(
         part.attr
-        for part in ast.walk(method)
+        for part in walk(method)
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == first
     )
 

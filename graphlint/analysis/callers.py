@@ -109,7 +109,7 @@ def _openers(tree: ast.AST) -> frozenset[str]:
         method.name
         for method in body
         if isinstance(method, ast.FunctionDef)
-        for part in ast.walk(method)
+        for part in walk(method)
         if isinstance(part, ast.Return) and isinstance(part.value, ast.Call)
         if part.value.args
         and own_text.text_of(part.value).captures
@@ -120,7 +120,7 @@ def _openers(tree: ast.AST) -> frozenset[str]:
 @summary
 def _called_methods(tree: ast.AST) -> frozenset[str]:
     """The names that a definition calls as methods."""
-    calls = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
+    calls = (part.func for part in walk(tree) if isinstance(part, ast.Call))
     return frozenset(function.attr for function in calls if isinstance(function, ast.Attribute))
 
 

@@ -87,7 +87,7 @@ def log_write(
     conditional = bool(under) and any(not c.decided for c in m.frame.conditions)
     record = Write(place, m.chain(place), m.clock, bool(m.captures), value, augmented, conditional, local)
     record.filling = conditional and (
-        conditions.finds_empty(m, fields, key) or conditions.fills_tested_item(m, place.node)
+        (not local and conditions.finds_empty(m, fields, key)) or conditions.fills_tested_item(m, place.node)
     )
     record.step, record.under = m.step, under
     filled = m.filled.get(cell) or m.effects.get(cell)

@@ -31,6 +31,7 @@ from graphlint.analysis.values import (
     is_none,
 )
 from graphlint.facts.pernode import summary
+from graphlint.facts.walking import walk
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
 @summary
 def _attributes(test: ast.AST) -> frozenset[object]:
     """The names of the attributes that a test mentions."""
-    return frozenset(part.attr for part in ast.walk(test) if isinstance(part, ast.Attribute))
+    return frozenset(part.attr for part in walk(test) if isinstance(part, ast.Attribute))
 
 
 def fills_tested_item(m: Machine, node: ast.AST) -> bool:

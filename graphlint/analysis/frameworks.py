@@ -78,11 +78,14 @@ def mark(module: ModuleFile, profiles: Iterable[Profile]) -> None:
 def _meant(
     module: ModuleFile, patterns: Iterable[Pattern], never: Iterable[Pattern]
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    wanted = [pattern for pattern in patterns]
+    wanted = list(patterns)
     if not wanted:
         return
+    plain, open_ = {p.name for p in wanted}, [p for p in wanted if not p.is_plain]
     for qualname, node in module.functions():
-        if isinstance(node, ast.ClassDef) or not any(p.names(node.name) for p in wanted):
+        if isinstance(node, ast.ClassDef):
+            continue
+        if node.name not in plain and not any(p.names(node.name) for p in open_):
             continue
         owner = _class_around(module, qualname)
         if any(_is_meant(module, p, node, owner) for p in wanted):

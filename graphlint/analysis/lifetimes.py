@@ -16,10 +16,14 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
+    Class,
+    Const,
     Env,
     External,
     Function,
+    Host,
     Mapping,
+    Module,
     Obj,
     Partial,
     Sequence_,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 MOST_VALUES = 4000
+HOLDING_NOTHING = frozenset({Const, Host, Class, Module, str, int, bool, type(None)})
 GIVEN_AWAY = "objects given to something unknown"
 # Weights are held by autograd as well; memory that a cache owns dies when the cache is cleared.
 OWNED: frozenset[str] = frozenset({"parameter", "buffer", "gradient", "assumed"})
@@ -150,7 +155,8 @@ class Reach:
                 continue
             self._seen[id(part)] = part
             self.spent = len(self._seen) > MOST_VALUES
-            stack.extend(self._parts(part))
+            if type(part) not in HOLDING_NOTHING:
+                stack.extend(self._parts(part))
 
     def _parts(self, part: Any) -> list[Any]:
         """What a value holds directly."""

@@ -59,6 +59,10 @@ _KINDS: dict[type[ast.AST], type[ast.AST]] = {
 NOTING = frozenset(_KINDS.values())
 SCOPES = frozenset({*_KINDS, *NOTING, ast.Lambda})
 """The types of nodes that are a scope of their own."""
+_WITHOUT_BLOCKS = frozenset(
+    {ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Assert, ast.Delete}
+    | {ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue}
+)
 _Given = TypeVar("_Given")
 
 
@@ -122,8 +126,10 @@ def _make_noting(node: ast.AST, part: Part, looks: Looks) -> None:
 
 def statements_below(node: ast.AST) -> list[ast.AST]:
     """The statements, handlers and cases directly inside a statement, in text order; nothing is noted."""
-    held = node.__dict__
     below: list[ast.AST] = []
+    if type(node) in _WITHOUT_BLOCKS:
+        return below
+    held = node.__dict__
     for name in ("body", "_body", "handlers", "cases", "orelse", "finalbody"):
         value = held.get(name)
         if type(value) is list:

@@ -16,12 +16,26 @@ _PATH_START = re.compile(rb"@?(?:\w+\.)*")
 _WORD_BYTES = bytes(c if c >= 128 or chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 
 
+def _holds(data: bytes, word: bytes, before: bytes, after: bytes) -> bool:
+    """Whether a word stands somewhere between two expressions, of which the first has no width.
+
+    A search for such an expression would try it at every byte.
+    """
+    at = data.find(word)
+    if at < 0:
+        return False
+    whole = re.compile(before + re.escape(word) + after)
+    while at >= 0 and not whole.match(data, at):
+        at = data.find(word, at + 1)
+    return at >= 0
+
+
 def derives(data: bytes, name: str) -> bool:
     """Whether a file may have a class with the base `name`, or imports it under another name."""
-    word = re.escape(name.encode("utf-8", "surrogatepass"))
-    if re.search(rb"\b%b[ \t]+as[ \t]" % word, data):
+    word = name.encode("utf-8", "surrogatepass")
+    if _holds(data, word, rb"\b", rb"[ \t]+as[ \t]"):
         return True
-    whole = re.compile(rb"\b%b\b" % word)
+    whole = re.compile(rb"\b%b\b" % re.escape(word))
     return any(whole.search(bases) for bases in _BASES.findall(data))
 
 
@@ -38,8 +52,7 @@ def fills(data: bytes, name: str) -> bool:
 
 def calls(data: bytes, name: str) -> bool:
     """Whether a text calls something of this name, be it a method."""
-    word = re.escape(name.encode("utf-8", "surrogatepass"))
-    return re.search(rb"(?<!def )(?<!class )\b%b\(" % word, data) is not None
+    return _holds(data, name.encode("utf-8", "surrogatepass"), rb"(?<!def )(?<!class )\b", rb"\(")
 
 
 def quotes(data: bytes, name: str) -> bool:

@@ -48,8 +48,12 @@ class Pattern:
 
     def names_any(self, names: frozenset[str]) -> bool:
         """Whether one of many names may be meant."""
-        is_plain = not self.name.startswith("@") and "*" not in self.name
-        return self.name in names if is_plain else any(map(self.names, names))
+        return self.name in names if self.is_plain else any(map(self.names, names))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only a definition of exactly this name may be meant."""
+        return not self.name.startswith("@") and "*" not in self.name
 
     def owns(self, name: str) -> bool:
         """Whether a class of this name is one of those meant."""
