@@ -30,6 +30,7 @@ class Role:
     guard: bool = False
     hole: bool = False
     transparent: bool = False
+    unfollowed: bool = False
     operator: Operator | None = None
     assumed: Constant | None = None
     stands_for: str = ""
@@ -219,6 +220,8 @@ def _first_role(profiles: Iterable[Profile], meant: object) -> Role:
             return Role(hole=True)
         if any(map(meant, profile.transparent)):
             return Role(transparent=True)
+        if any(map(meant, profile.unfollowed)):
+            return Role(unfollowed=True)
         for pattern, constant in profile.assume:
             if meant(pattern):
                 return Role(assumed=constant)

@@ -85,6 +85,8 @@ def _by_role(m: Machine, function: Function, arguments: Arguments, place: Place)
         return custom_operators.register(m, role.operator, arguments, place)
     if (m.captures or m.warming) and role.assumed is not None:
         return Const(role.assumed)
+    if role.unfollowed:
+        return declared_result(m, function, place)
     if role.stands_for:
         return calls.call(m, External(role.stands_for), arguments, place.node, m.frame, place)
     if m.captures and role.hole:

@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PATTERNS = ("captured", "compiled", "never", "guards", "holes", "transparent")
+PATTERNS = ("captured", "compiled", "never", "guards", "holes", "transparent", "unfollowed")
 KEYS = ("recognise", *PATTERNS, "operators", "assume", "stands_for", "lives", "device")
 DEVICES = ("cuda", "cpu")
 Constant = bool | int | float | str
@@ -71,6 +71,7 @@ class Profile:
     guards: tuple[Pattern, ...] = ()
     holes: tuple[Pattern, ...] = ()
     transparent: tuple[Pattern, ...] = ()
+    unfollowed: tuple[Pattern, ...] = ()
     operators: tuple[Operator, ...] = ()
     assume: tuple[tuple[Pattern, Constant], ...] = ()
     stands_for: tuple[tuple[Pattern, str], ...] = ()

@@ -167,6 +167,31 @@ def test_what_a_name_stands_for() -> None:
     assert unresolved(PLATFORM) != set()
 
 
+def test_what_is_not_followed_gives_what_its_annotation_says() -> None:
+    program = {
+        "engine/__init__.py": """
+import torch
+
+
+def load_model(path) -> torch.nn.Linear:
+    raise RuntimeError(path)
+""",
+        "main.py": """
+import torch
+from engine import load_model
+
+model = load_model("a")
+x = torch.zeros(4, device="cuda")
+model(x)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    model(x).sum().item()  # expect: CG302
+""",
+    }
+    profile = profile_from({"recognise": ["engine"], "unfollowed": ["engine:load_model"]}, "engine")
+    check_marked_rules(program, own_profiles=(profile,))
+
+
 def test_it_can_be_left_out() -> None:
     assert not findings(PROGRAM, own_profiles=(ENGINE,), profiles=("vllm",))
 
