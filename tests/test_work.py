@@ -200,14 +200,27 @@ def test_a_runner_and_its_caller_take_a_known_number_of_steps(tmp_path: Path, wo
     assert sum(_run(_project(tmp_path, runners=1), work).steps) <= MOST_STEPS
 
 
-def test_callers_that_find_nothing_new_end_the_search_for_more(
-    tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
+IDLE_CALLER = """
+from .runner0 import Runner0
+
+def count{number}(rows):
+    made = [Runner0 for row in rows]
+    for size in range(8):
+        if len(made) == size:
+            rows = rows[size:]
+    return len(rows)
+"""
+
+
+@pytest.mark.parametrize("text, most", [(CALLER, 5), (IDLE_CALLER, 3)])
+def test_callers_that_come_to_nothing_end_the_search_for_more(
+    text: str, most: int, tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = _project(tmp_path, runners=1)
-    caller = CALLER.replace("{number}", "0")
-    for number in range(1, 4):
-        (folder / "engine" / f"caller{number}.py").write_text(caller.replace("serve0", f"serve{number}"))
+    for number in range(4):
+        caller = text.replace("Runner{number}", "Runner0").replace("runner{number}", "runner0")
+        (folder / "engine" / f"caller{number}.py").write_text(caller.replace("{number}", str(number)))
     every = _run(folder, work).steps
     assert len(every) == 5  # the runner and its four callers
     monkeypatch.setattr("graphlint.analysis.units.STEPS_FOR_NOTHING", every[1] + 1)
-    assert _run(folder, work).steps == every[:3]
+    assert _run(folder, work).steps == every[:most]

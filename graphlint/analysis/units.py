@@ -34,7 +34,7 @@ STEPS_OF_CALLERS = 20_000
 # How many definitions in other files are run for a unit: more where they decide what is captured.
 CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
-# What callers of one file may take that find nothing new: after that no other one is run.
+# What callers of one file may take for nothing: after that no other one is run.
 STEPS_FOR_NOTHING = 15_000
 
 Task = tuple[Any, ...]
@@ -57,8 +57,9 @@ def run_all(paths: list[str], do: Do) -> list[Result]:
 
 
 def _run_callers(found: list[list[list[Any]]], known: frozenset[Any], do: Do) -> dict[Task, Result]:
-    """Run the callers of each file, the next of all files at a time, while they find what is not `known` yet.
+    """Run the callers of each file, the next of all files at a time, until too many steps were for nothing.
 
+    Those of a caller count that came to no capture, or was given up, and found only what is `known` already.
     In a small program all are run; in a large one the cost follows the captures, not who leads to them.
     """
     runs = _runs_of_callers(found)
@@ -70,9 +71,14 @@ def _run_callers(found: list[list[list[Any]]], known: frozenset[Any], do: Do) ->
         done.update(do([task for task in dict.fromkeys(nexts.values()) if task not in done]))
         for number, task in nexts.items():
             facts = set(_facts(done[task]))
-            spent[number] += done[task]["steps"] if facts <= learned[number] else 0
+            spent[number] += _lost(done[task]) if facts <= learned[number] else 0
             learned[number] |= facts
     return done
+
+
+def _lost(result: Result) -> int:
+    """The steps of a run that came to no capture, or that was given up."""
+    return int(result["steps"]) if result["spent"] or not result["captures"] else 0
 
 
 def _way_of(row: list[Any]) -> int:
