@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -22,6 +23,7 @@ from graphlint.analysis.values import (
     Union,
     Unknown,
     Value,
+    alternatives,
     join_all,
 )
 from graphlint.facts.pernode import per_node
@@ -181,13 +183,22 @@ def path_text(node: ast.expr) -> str:
     return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
 
 
-def _kept(m: Machine, node: ast.expr, frame: Frame, keep: object) -> list[tuple[str, Value]]:
+def _kept(m: Machine, node: ast.expr, frame: Frame, keep: Callable[[Value], bool]) -> list[tuple[str, Value]]:
     value = quiet(m, node, frame)
-    if not isinstance(value, Union) or not callable(keep):
+    if value is None and isinstance(node, ast.Attribute):
+        name = node.attr
+        return _kept(m, node.value, frame, lambda part: _may_hold(part, name, keep))
+    if not isinstance(value, Union):
         return []
     text = path_text(node)
     left = [part for part in value.values if keep(part)]
     return [(text, join_all(left))] if left and len(left) < len(value.values) else []
+
+
+def _may_hold(owner: Value, name: str, keep: Callable[[Value], bool]) -> bool:
+    """Whether a field of one of several objects may be as a test has found that of one of them."""
+    held = owner.fields.get(name) if isinstance(owner, Obj) else None
+    return not isinstance(held, Value) or any(map(keep, alternatives(held)))
 
 
 def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
