@@ -62,6 +62,8 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
     if isinstance(owner, Union):
         parts = [p for p in owner.values if not is_none(p)]
         return join_all(get(m, part, name, node, frame) for part in parts)
+    if name == "__call__" and _is_called_as_it_is(owner):
+        return owner
     if isinstance(owner, Obj):
         return _of_object(m, owner, name, node, frame)
     if isinstance(owner, Tensor):
@@ -83,6 +85,13 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
     if isinstance(owner, Const) and isinstance(owner.value, classes.EnumMember):
         return class_members.of_enum_member(m, owner, owner.value, name, frame.place(node))
     return _of_builtin(owner, name)
+
+
+def _is_called_as_it_is(owner: Value) -> bool:
+    """Whether `owner.__call__(...)` is `owner(...)`, which no class of the project says anything else of."""
+    if isinstance(owner, Obj):
+        return isinstance(owner.cls, str) or owner.cls.find("__call__") is None
+    return isinstance(owner, (Function, Partial, External, Unknown))
 
 
 def _of_external(m: Machine, owner: External, name: str) -> Value:

@@ -171,6 +171,8 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
         return call(m, override, arguments, place.node, frame, place)
     for name in ("__call__", "forward"):
         method = attributes.get(m, owner, name, place.node, frame)
+        if method is owner:
+            continue
         if name == "forward" and not isinstance(method, (Unknown, External)):
             m.emit(Called(place=place, what="module", target=owner, arguments=arguments.all()))
             nn.note_module(m, owner)

@@ -130,3 +130,27 @@ def test_children_are_replaced_by_name() -> None:
         """,
         select=("CG302",),
     )
+
+
+@pytest.mark.parametrize("kind", ["nn.Module", "Callable[[torch.Tensor], torch.Tensor]"])
+def test_what_is_called_by_its_call_method_is_called(kind: str) -> None:
+    check_marks(
+        f"""
+        from collections.abc import Callable
+        import torch
+        from torch import nn
+
+        class Runner:
+            def __init__(self, model: {kind}, width: int):
+                self.model = model
+                self.x = torch.zeros(2, width, device="cuda")
+                self.record()
+
+            def record(self):
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    y = self.model.__call__(self.x)
+                    print(y.sum().item())  # expect: CG302
+        """,
+        select=("CG302",),
+    )
