@@ -92,7 +92,7 @@ def spread_aliases(module: ModuleFile) -> None:
                 aliases.add(name)
             elif binding.kind == "assign" and isinstance(binding.node, ast.Assign):
                 aliases |= {name} if text_of(binding.node.value).captures else set()
-    aliases |= _capturing_functions(module)
+    aliases |= _capturing_contexts(module)
     switched = switches_cudagraphs(module)
     for _, node in module.functions():
         text = text_of(node)
@@ -101,15 +101,18 @@ def spread_aliases(module: ModuleFile) -> None:
     module.notes.add(f"captures: {sorted(aliases)}, compiles: {switched}")
 
 
-def _capturing_functions(module: ModuleFile) -> set[str]:
+def _capturing_contexts(module: ModuleFile) -> set[str]:
     """The context managers of a module that capture: whoever enters one does."""
-    return {
-        name
-        for name, node in top_of(module)
-        if not isinstance(node, ast.ClassDef)
-        if any(last_name(item).endswith("contextmanager") for item in node.decorator_list)
-        if text_of(node).captures
-    }
+    return {name for name, node in top_of(module) if text_of(node).captures and _is_context(node)}
+
+
+def _is_context(node: Def | ast.ClassDef) -> bool:
+    """Whether a definition is a context manager by which others capture: what it enters is a capture."""
+    if not isinstance(node, ast.ClassDef):
+        return any(last_name(item).endswith("contextmanager") for item in node.decorator_list)
+    methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+    entering = [methods[name] for name in ("__init__", "__enter__") if name in methods]
+    return {"__enter__", "__exit__"} <= methods.keys() and any(text_of(each).captures for each in entering)
 
 
 def switches_cudagraphs(module: ModuleFile) -> bool:

@@ -73,3 +73,52 @@ def test_an_entry_that_has_a_graph_is_not_captured_again(test: str) -> None:
 
 def test_memory_that_stays_is_silent() -> None:
     check_marks(_engine(TESTS[0], "self.gpu[:n].copy_(self.cpu[:n], non_blocking=True)"))
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"), [("self.rate", "  # expect: CG402"), ("self.rates", "")], ids=["number", "tensor"]
+)
+def test_a_class_of_contexts_that_captures_does_so_where_it_is_entered(rate: str, expected: str) -> None:
+    check_marks(
+        f"""
+import torch
+
+class Recording:
+    def __init__(self, graph):
+        self.inner = torch.cuda.graph(graph)
+
+    def __enter__(self):
+        return self.inner.__enter__()
+
+    def __exit__(self, *error):
+        return self.inner.__exit__(*error)
+
+class Step:
+    def __init__(self, weight: torch.Tensor, eager: int = 10):
+        self.weight, self.left = weight, eager
+        self.rate, self.rates = 0.1, torch.full((), 0.1, device="cuda")
+        self.out = torch.zeros_like(weight)
+        self.graph = None
+
+    def update(self) -> None:
+        self.out.copy_(self.weight * {rate}){expected}
+
+    def step(self) -> None:
+        if self.left > 0:
+            self.left -= 1
+            self.update()
+            return
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with Recording(self.graph):
+                self.update()
+        self.graph.replay()
+
+def train(weight: torch.Tensor, epochs: int):
+    stepper = Step(weight.cuda())
+    for epoch in range(epochs):
+        stepper.rate = 0.9**epoch
+        stepper.rates.fill_(0.9**epoch)
+        stepper.step()
+"""
+    )
