@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
     arrays,
@@ -75,34 +75,41 @@ def set_item(m: Machine, owner: Mapping | Sequence_, index: Value, value: Value,
     storing.note_kept(m, value, place)
     graph_keys.note_keyed(m, value, index)
     if isinstance(owner, Mapping):
-        graph_keys.note_held(m, owner, value)
-        identity = identity_of(index)
-        if place is not None:
-            lazies.note_filled(m, owner, owner.fields, identity, value, place)
-            note_overwritten(m, owner, index, value, place)
-        if identity is not None:
-            _put(m, owner, identity, index, value, place)
-            return
-        if place is not None:
-            orphans.note_grown(m, owner, value, place)
-        old = owner.fields.get(Mapping.REST)
-        joined = value if old is None else join(old[1], value)
-        m.heap.write(owner.fields, Mapping.REST, (index, joined))
-        if place is not None:
-            cells.log_write(m, owner.fields, Mapping.REST, value, place)
+        _set_entry(m, owner, index, value, place)
+    else:
+        _set_element(m, owner, index, value, place)
+
+
+def _set_entry(m: Machine, owner: Mapping, index: Value, value: Value, place: Place | None) -> None:
+    graph_keys.note_held(m, owner, value)
+    identity = identity_of(index)
+    if place is not None:
+        lazies.note_filled(m, owner, owner.fields, identity, value, place)
+        note_overwritten(m, owner, index, value, place)
+    if identity is not None:
+        _put(m, owner, identity, index, value, place)
         return
+    if place is not None:
+        orphans.note_grown(m, owner, value, place)
+    old = owner.fields.get(Mapping.REST)
+    m.heap.write(owner.fields, Mapping.REST, (index, value if old is None else join(old[1], value)))
+    if place is not None:
+        cells.log_write(m, owner.fields, Mapping.REST, value, place)
+
+
+def _set_element(m: Machine, owner: Sequence_, index: Value, value: Value, place: Place | None) -> None:
     orders.forget(m, owner)
     items = list(owner.items)
     if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
         items[index.value] = value
         m.heap.write(owner.fields, "items", tuple(items))
-        if place is not None:
-            cells.log_write(m, owner.fields, Item(index.value % len(items)), value, place)
+        key: Any = Item(index.value % len(items))
     else:
         rest = owner.rest
         m.heap.write(owner.fields, "rest", value if rest is None else join(rest, value))
-        if place is not None:
-            cells.log_write(m, owner.fields, "rest", value, place)
+        key = "rest"
+    if place is not None:
+        cells.log_write(m, owner.fields, key, value, place)
 
 
 def note_overwritten(m: Machine, owner: Mapping, key: Value, value: Value, place: Place) -> None:
