@@ -16,6 +16,7 @@ from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules import operations
 from graphlint.rules.rule import Report, Rule
 
+COMMUNICATOR: frozenset[object] = frozenset({"NCCL"})
 HELP = "run the same callable a few times on a side stream before the capture"
 
 
@@ -54,10 +55,13 @@ class MissingWarmup(Rule):
     subscribes = (Called,)
 
     def __init__(self) -> None:
-        self.met: set[object] = set()
+        self.met: set[object] = set(COMMUNICATOR)  # unless the program makes a group that has none yet
         self.cold: list[Cold] = []
 
     def on(self, event: Called) -> Iterator[Report]:
+        if event.what == "group-made":
+            self.met = self.met - COMMUNICATOR if event.data else self.met | COMMUNICATOR
+            return
         need = _need_of(event)
         capture = event.capture
         on_device = _on_device(event.arguments)
@@ -116,6 +120,8 @@ def _need_of(event: Called) -> Need | None:
         return Need(frozenset({target.serial}), f"`{_text(event)}` has never been called", False)
     if event.what in ("optimizer-step", "optimizer-state") and isinstance(target, Obj):
         return _optimizer(target)
+    if event.what == "ddp":
+        return Need(COMMUNICATOR, "")
     if event.what == "opaque" and isinstance(target, Unknown):
         return _callable(event, target.serial)
     return None
@@ -136,7 +142,7 @@ def _in_first_run(event: Called) -> bool:
 
 def _library(name: str) -> Need | None:
     if name.startswith("torch.distributed."):
-        return None
+        return Need(COMMUNICATOR, "no collective has made the communicator", library=False)
     owner, _, last = name.rpartition(".")
     by_name = _by_beginning("library_of_function", last)
     return _use_of(by_name or operations.mapped("library_of_namespace").get(owner, "cuBLAS"))

@@ -85,7 +85,10 @@ def _are_numbers(*values: Value) -> bool:
 
 @summary
 def _considered(function: ast.AST) -> frozenset[str]:
-    """The names that a function itself tests, binds or makes a key of: it may know what it does with them."""
+    """The names that a function itself tests, binds or makes a key of: it may know what it does with them.
+
+    So may whatever it hands them to in every call; what it does on one way only may be the capture.
+    """
     parts = list(walk(function))
     tests = [part.test for part in parts if isinstance(part, (ast.If, ast.IfExp, ast.While, ast.Assert))]
     keys = [part.slice for part in parts if isinstance(part, ast.Subscript)]
@@ -93,7 +96,21 @@ def _considered(function: ast.AST) -> frozenset[str]:
     plain = [part for part in parts if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name)]
     made = [part.value for part in plain if _names(part.targets) & chosen]
     stored = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    return frozenset(chosen | _names(made) | stored)
+    return frozenset(chosen | _names(made) | stored | _named_always(function))
+
+
+def _named_always(function: ast.AST) -> set[str]:
+    """The names that a function mentions in every call, but for what its loops go over."""
+    pending, found = list(getattr(function, "body", ())), set()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, (ast.If, ast.IfExp)):
+            continue
+        if isinstance(part, ast.Name):
+            found.add(part.id)
+        inner = ast.iter_child_nodes(part)
+        pending += [each for each in inner if not (isinstance(part, ast.For) and each is part.iter)]
+    return found
 
 
 def _names(trees: Sequence[ast.AST]) -> set[str]:

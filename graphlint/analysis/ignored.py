@@ -10,11 +10,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import tensor_ops
 from graphlint.analysis.events import InputIgnored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Storage, Tensor, Value
+from graphlint.analysis.values import Mapping, Sequence_, Storage, Tensor, Unknown, Value
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
         then = frame_at_capture(record, frame)
         for name in _parameters(frame) if then is not None else ():
             assert then is not None
-            if _is_ignored(m, record, frame, then.env.fields.get(name), frame.env.fields.get(name)):
+            pairs = _pairs(m, then.env.fields.get(name), frame.env.fields.get(name))
+            if any(_is_ignored(m, record, frame, *pair) for pair in pairs):
                 m.emit(InputIgnored(place=place, name=name, capture=record, captured=record.place))
 
 
@@ -60,8 +62,29 @@ def _parameters(frame: Frame) -> Iterator[str]:
     return (arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
-def _is_ignored(m: Machine, record: Capture, frame: Frame, then: object, given: object) -> bool:
-    if not isinstance(then, Tensor) or not isinstance(given, Tensor) or then.storage is given.storage:
+def _pairs(m: Machine, then: object, given: object) -> Iterator[tuple[Tensor, Tensor]]:
+    """The tensors of an argument beside those of the same argument now, one by one in a batch of several."""
+    if (
+        isinstance(then, Unknown)
+        and tensor_ops.moved_tensor(m, then) is not None
+        and isinstance(given, Unknown)
+    ):
+        then, given = tensor_ops.as_operand(m, then), tensor_ops.as_operand(m, given)
+    if isinstance(then, Tensor) and isinstance(given, Tensor):
+        yield then, given
+    elif isinstance(then, Sequence_) and isinstance(given, Sequence_):
+        if then.rest is None and given.rest is None and len(then.items) == len(given.items):
+            for pair in zip(then.items, given.items, strict=True):
+                yield from _pairs(m, *pair)
+    elif isinstance(then, Mapping) and isinstance(given, Mapping):
+        for key in then.fields.keys() & given.fields.keys() - {Mapping.REST}:
+            held, now = then.fields[key], given.fields[key]
+            if held is not None and now is not None:
+                yield from _pairs(m, held[1], now[1])
+
+
+def _is_ignored(m: Machine, record: Capture, frame: Frame, then: Tensor, given: Tensor) -> bool:
+    if then.storage is given.storage:
         return False
     copied = _is_copied_once(m, record, then)
     is_read = (copied or then.storage in record.storages) and not given.parameter

@@ -17,9 +17,11 @@ from graphlint.analysis import (
     hints,
     kinds,
     statements,
+    tensor_ops,
 )
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Const, Sequence_, Unknown, Value
+from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 def run(m: Machine, node: ast.Match, frame: Frame) -> None:
     """Run the first case that certainly fits, and those before it that may."""
     subject = expressions.evaluate(m, node.subject, frame)
+    question = _first_question(node)
+    if m.captures and question is not None:
+        answer = expressions.evaluate(m, question, frame)
+        tensor_ops.host_use(m, node.subject, answer, "branch", frame)
     arms: list[Callable[[], None]] = []
     for case in node.cases:
         verdict = fits(m, case.pattern, subject, frame)
@@ -41,6 +47,15 @@ def run(m: Machine, node: ast.Match, frame: Frame) -> None:
     else:
         arms.append(lambda: None)
     branches.fork(m, frame, arms)
+
+
+@per_node
+def _first_question(node: ast.Match) -> ast.Compare | None:
+    """The comparison that the first case makes when its pattern is a value: `case Stage.FIRST`."""
+    pattern = node.cases[0].pattern
+    if not isinstance(pattern, ast.MatchValue):
+        return None
+    return ast.copy_location(ast.Compare(node.subject, [ast.Eq()], [pattern.value]), node.subject)
 
 
 def _run_case(

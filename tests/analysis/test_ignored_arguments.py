@@ -76,3 +76,45 @@ def test_the_caller_may_bring_the_same_memory_again() -> None:
         """,
         select=("CG101",),
     )
+
+
+BATCHES = """
+import torch
+
+
+class Module:
+    def __init__(self, net: torch.nn.Module):
+        self.net = net.cuda()
+        self.graph = None
+
+    def step(self, batch):
+        if self.graph is None:
+            self.own = {own}
+            self.net(self.own[0])
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.net(self.own[0]) + self.own[1]
+        {copy}
+        self.graph.replay()  # {mark}: CG101
+        return self.y.clone()
+
+
+def train(net, loader):
+    module = Module(net)
+    for x, y in loader:
+        module.step(({moved}))
+"""
+REFILLED = "for held, new in zip(self.own, batch): held.copy_(new)"
+
+
+@pytest.mark.parametrize(
+    ("own", "copy", "mark"),
+    [
+        ("batch", "pass", "expect"),
+        ("[each.clone() for each in batch]", "pass", "expect"),
+        ("[each.clone() for each in batch]", REFILLED, "ok"),
+    ],
+)
+@pytest.mark.parametrize("moved", ["x.cuda(), y.cuda()", "x.to('cuda'), y.to('cuda')"])
+def test_the_parts_of_a_batch(own: str, copy: str, mark: str, moved: str) -> None:
+    check_marks(BATCHES.format(own=own, copy=copy, mark=mark, moved=moved), select=("CG101",))

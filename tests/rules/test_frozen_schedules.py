@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marks, findings_shown
 
 PROGRAM = """
 import torch
@@ -67,3 +67,38 @@ def test_a_rate_that_is_a_number_stays_in_the_graph(schedule: str) -> None:
 def test_a_rate_on_the_device_is_filled_in_place(schedule: str) -> None:
     rate = 'torch.tensor(1e-3, device="cuda")'
     check_marks(PROGRAM.format(rate=rate, schedule=schedule, mark="", change=""))
+
+
+OF_TRANSFORMERS = """
+import torch
+from transformers import get_cosine_schedule_with_warmup
+
+
+def main(net: torch.nn.Module, args, batches):
+    optimizer = torch.optim.SGD(net.parameters(), lr={rate})
+    schedule = get_cosine_schedule_with_warmup(optimizer, args.warmup, args.total)
+    x = torch.zeros(2, 4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        net(x).sum().backward()
+        optimizer.step()
+    for batch in batches:
+        x.copy_(batch)
+        graph.replay()
+        schedule.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "frozen"),
+    [
+        ("0.1", True),
+        ("args.lr", True),
+        ("args['lr']", True),
+        ("args", False),
+        ("torch.tensor(args.lr, device='cuda')", False),
+    ],
+)
+def test_a_schedule_of_transformers_and_a_rate_from_options(rate: str, frozen: bool) -> None:
+    found = findings_shown(OF_TRANSFORMERS.format(rate=rate), select=("CG402",))
+    assert bool(found) is frozen

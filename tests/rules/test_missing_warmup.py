@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.programs import check_marked_rules, check_marks
 from tests.programs import check_marked_rules as check
-from tests.programs import check_marks
 
 REGION = """
 import torch
@@ -182,3 +182,35 @@ def test_a_declared_function_that_warm_up_runs_is_warm_in_its_own_graph() -> Non
     check_marks(program.format(warmup="model(x)", mark="ok"), captured=("program:Model.forward",))
     check_marks(program.format(warmup="model(x)", mark="ok"))
     check_marks(program.format(warmup="pass", mark="expect"))
+
+
+GROUP = """
+import torch
+import torch.distributed as dist
+
+
+def main(rank, world, x: torch.Tensor):
+    dist.init_process_group("nccl", rank=rank, world_size=world{device})
+    {warm}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):  # {mark}: CG701
+        dist.all_reduce(x)
+    return graph
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "warm", "mark"),
+    [
+        ("", "pass", "expect"),
+        ("", "dist.all_reduce(x)", "ok"),
+        (", device_id=torch.device('cuda', rank)", "pass", "ok"),
+    ],
+)
+def test_the_first_collective_makes_the_communicator(device: str, warm: str, mark: str) -> None:
+    check_marked_rules(GROUP.format(device=device, warm=warm, mark=mark))
+
+
+def test_a_group_that_is_made_elsewhere_may_have_its_communicator() -> None:
+    program = GROUP.format(device="", warm="pass", mark="ok")
+    check_marked_rules(program.replace("dist.init_process_group", "print"))

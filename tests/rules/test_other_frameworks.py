@@ -58,6 +58,8 @@ def cupy(body: str, definitions: str = "") -> None:
         "v = u @ f  # expect: CG307",
         "v = cp.linalg.solve(u, f)  # expect: CG307",
         "noise = cp.random.standard_normal(u.shape)  # expect: CG307",
+        "noise = cp.random.default_rng(1).standard_normal(u.shape)  # expect: CG307",
+        "noise = cp.random.RandomState(1).normal(size=u.shape)  # expect: CG307",
         "print(u)  # expect: CG304",
     ],
 )

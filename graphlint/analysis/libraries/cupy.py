@@ -83,6 +83,13 @@ def _is_capturing(call: Call) -> Value:
     return TRUE if call.m.captures else FALSE
 
 
+@model("cupy.random.default_rng", "cupy.random.RandomState")
+def _generator(call: Call) -> Value:
+    return Obj(
+        "cupy.random.RandomState" if call.name.endswith("State") else "cupy.random.Generator", call.place
+    )
+
+
 @model("cupy.cuda.Device")
 def _device(call: Call) -> Value:
     return Obj("cupy.cuda.Device", call.place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from graphlint.analysis import cells, elements, tensor_ops
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Sequence_, Unknown, Value
@@ -47,12 +49,22 @@ def _options(call: Call) -> dict[str, Value]:
     if len(call.args) > 1:
         options["lr"] = call.args[1]
     options.setdefault("lr", Const(1e-3))
+    if isinstance(options["lr"], Unknown) and _is_an_option(call):
+        options["lr"] = Host("float", Change.CONFIG)
     for name in ("weight_decay", "betas"):
         if kind not in operations.listed(f"without_{name}"):
             options.setdefault(name, Host("float", Change.CONSTANT))
     if kind in operations.listed("with_momentum"):
         options.setdefault("momentum", Host("float", Change.CONSTANT))
     return options
+
+
+def _is_an_option(call: Call) -> bool:
+    """Whether the rate is taken from options of the program, `args.lr` or `config["lr"]`: a number, then."""
+    words = call.node.keywords if isinstance(call.node, ast.Call) else []
+    given = next((word.value for word in words if word.arg == "lr"), None)
+    owner = given.value if isinstance(given, (ast.Attribute, ast.Subscript)) else None
+    return owner is not None and not (isinstance(owner, ast.Name) and owner.id == "self")
 
 
 GROUPS = "?groups"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries.registry import Call, model
-from graphlint.analysis.values import NONE, Function, Mapping, Obj, Sequence_, Union, Value
+from graphlint.analysis.values import NONE, Function, Mapping, Obj, Sequence_, Union, Value, is_none
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -21,6 +21,14 @@ def note_collective(m: Machine, place: Place) -> None:
     """Something of `torch.distributed` is called: the graph that is being captured holds communicators."""
     if m.captures:
         m.captures[-1].facts.setdefault(FACT, place)
+
+
+@model("torch.distributed.init_process_group")
+def _make(call: Call) -> Value:
+    """With `device_id` the communicator is made at once, else by the first collective."""
+    waits = is_none(call.arguments.kwargs.get("device_id")) and call.arguments.more_kwargs is None
+    call.m.emit(Called(place=call.place, what="group-made", target=NONE, data=waits))
+    return NONE
 
 
 @model("torch.distributed.destroy_process_group")

@@ -18,7 +18,10 @@ BASE = "torch.optim.lr_scheduler.LRScheduler"
 RATE = Const("lr")
 
 
-@model(*[f"torch.optim.lr_scheduler.{name}" for name in operations.listed("schedulers")])
+@model(
+    *[f"torch.optim.lr_scheduler.{name}" for name in operations.listed("schedulers")],
+    *operations.listed("other_schedulers"),
+)
 def _scheduler(call: Call) -> Value:
     made = Obj(BASE, call.place)
     optimizer = call.get(0, "optimizer")

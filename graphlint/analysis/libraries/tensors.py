@@ -56,6 +56,9 @@ def _assumed(call: Call, owner: Unknown) -> Tensor | None:
     """A value that only tensors have such a method for is taken to be one, of unknown device."""
     if owner.typed != "tensor" and not operations.is_tensor_method(call.name):
         return None
+    moved = tensor_ops.as_operand(call.m, owner)
+    if isinstance(moved, Tensor):
+        return moved
     key = ("assumed", owner.serial)
     made = call.m.memo.get(key)
     if not isinstance(made, Tensor):
