@@ -20,6 +20,7 @@ from graphlint.analysis import (
     pinned_numbers,
     refills,
     rounds,
+    settled,
     statements,
 )
 from graphlint.analysis.frames import Frame
@@ -79,17 +80,19 @@ def _run_under(
     frame: Frame,
 ) -> None:
     """Run an arm under what its test implies; an arm that leaves makes the other one's test hold after."""
-    mark = len(frame.conditions)
+    mark, passed = len(frame.conditions), len(frame.passed)
     conditions.push(m, test, value, polarity, decided, frame)
     saved = narrowing.narrow(m, test, polarity, frame)
     try:
         statements.execute(m, arm, frame)
     finally:
         narrowing.restore(m, frame, saved)
-        del frame.conditions[mark:]
+        del frame.conditions[mark:], frame.passed[passed:]
     if not decided and not frame.reachable:
         pinned_numbers.note_left(m, test, polarity, frame)
         device_checks.note_raised(m, test, polarity, arm, frame)
+        if isinstance(arm[-1], (ast.Return, ast.Raise)):
+            settled.note_left(m, test, value, polarity, frame)
 
 
 def fork(

@@ -11,6 +11,7 @@ from graphlint.analysis import (
     once,
     orphans,
     renamed,
+    settled,
     swaps,
     walked,
 )
@@ -58,13 +59,15 @@ def write(
     """Write a cell and remember where, so that a replay can blame the write."""
     if m.captures and place is not None:
         m.captures[-1].before.setdefault((id(fields), key), fields.get(key))
-    old = fields.get(key) if m.finished and not local else None
-    once.note_reset(m, fields.get(key), value)
+    before = fields.get(key)
+    old = before if m.finished and not local else None
+    once.note_reset(m, before, value)
     m.heap.write(fields, key, value)
     if old is not None and place is not None:
         orphans.note_replaced(m, fields, key, old, value, place)
     if place is not None:
-        log_write(m, fields, key, value, place, augmented=augmented, local=local)
+        fills = isinstance(before, Value) and is_none(before)
+        log_write(m, fields, key, value, place, augmented=augmented, local=local, fills=fills)
 
 
 def log_write(
@@ -76,8 +79,9 @@ def log_write(
     *,
     augmented: bool = False,
     local: bool = False,
+    fills: bool = False,
 ) -> None:
-    """Note a write that has happened, for a replay to blame."""
+    """Note a write that has happened, for a replay to blame; what `fills` a cell has found None there."""
     cell = (id(fields), key)
     renamed.note_named(m, fields, key, value)
     history = m.writes.get(cell)
@@ -86,10 +90,14 @@ def log_write(
     under = conditions.undecided(m)
     conditional = bool(under) and any(not c.decided for c in m.frame.conditions)
     record = Write(place, m.chain(place), m.clock, bool(m.captures), value, augmented, conditional, local)
-    record.filling = conditional and (
-        (not local and conditions.finds_empty(m, fields, key)) or conditions.fills_tested_item(m, place.node)
+    record.filling = (fills and not local) or (
+        conditional
+        and (
+            (not local and conditions.finds_empty(m, fields, key))
+            or conditions.fills_tested_item(m, place.node)
+        )
     )
-    record.step, record.under = m.step, under
+    record.step, record.under, record.passed = m.step, under, settled.passed(m)
     filled = m.filled.get(cell) or m.effects.get(cell)
     if filled is not None and filled.graph is not None:
         record.stamp = filled.graph.fields.get("stamp", 0)

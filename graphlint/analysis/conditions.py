@@ -10,6 +10,7 @@ from graphlint.analysis import (
     host_work,
     narrowing,
     operators,
+    settled,
     tensor_ops,
 )
 from graphlint.analysis.frames import Condition, Frame
@@ -100,7 +101,7 @@ def _is_length(tensor: Tensor) -> bool:
 
 
 def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame) -> None:
-    frame.conditions.append(Condition(frame.place(node), value, polarity, decided))
+    frame.conditions.append(settled.condition(m, node, value, polarity, decided, frame))
     more = correlations.implied(node, polarity, frame)
     if more is not None:
         frame.conditions.append(more)

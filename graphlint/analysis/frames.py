@@ -82,7 +82,8 @@ class Place:
 class Condition:
     """A test that led here; `decided` tells whether the machine knew its answer.
 
-    `doubt` is the most that may be claimed behind it, worked out when it is first asked for.
+    `doubt` is the most that may be claimed behind it, worked out when it is first asked for. `settles` are
+    the answers that it implies of tests within it, by the identity of what they test.
     """
 
     place: Place
@@ -90,6 +91,7 @@ class Condition:
     polarity: bool
     decided: bool
     doubt: Certainty | None = None
+    settles: tuple[tuple[object, bool], ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -140,6 +142,7 @@ class Frame:
     exits: list[Snapshot] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
+    passed: list[Condition] = field(default_factory=list)  # tests by which the call would have left
     reachable: bool = True
     began: int = 0  # the machine's steps when it began
     excused: int = 0  # steps since then that are not its own fault

@@ -77,11 +77,12 @@ class Write:
     conditional: bool = False
     local: bool = False
     stamp: int = 0
-    filling: bool = False  # under a test that found the cell empty
+    filling: bool = False  # where the cell was empty, or under a test that found it so
     times: int | None = 1  # how often the loops of captured code repeat it
     loops: frozenset[int] = frozenset()  # the loops around it, where that matters
     step: int = 0
     under: tuple[Condition, ...] = ()  # the undecided tests that led to it
+    passed: tuple[Condition, ...] = ()  # and those by which a call would have left before
 
     @property
     def brought(self) -> bool:

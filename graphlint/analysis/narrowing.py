@@ -116,7 +116,7 @@ def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[t
             )
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
         return _isinstance_implied(m, node, polarity, frame)
-    if isinstance(node, ast.Name) and (test := _kept_test(node.id, frame)) is not None:
+    if isinstance(node, ast.Name) and (test := kept_test(node.id, frame)) is not None:
         return _implied(m, test, polarity, frame)
     if isinstance(node, (ast.Name, ast.Attribute)):
         return _kept(m, node, frame, lambda part: conditions.truth(part) is not (not polarity))
@@ -130,7 +130,7 @@ def keep_test(name: str, node: ast.expr, answer: Value, frame: Frame) -> None:
         frame.tests[name] = KeptTest(node, answer, {each: frame.env.fields.get(each) for each in names})
 
 
-def _kept_test(name: str, frame: Frame) -> ast.expr | None:
+def kept_test(name: str, frame: Frame) -> ast.expr | None:
     """The test whose answer a name keeps, as long as neither it nor what it asked about was bound anew."""
     kept = frame.tests.get(name)
     if kept is None or frame.env.fields.get(name) is not kept.answer:
@@ -145,7 +145,7 @@ def _names_tested(node: ast.expr) -> frozenset[str]:
     while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         node = node.operand
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-    if not is_call and not asks_for_none(node):
+    if not is_call and not isinstance(node, ast.BoolOp) and not asks_for_none(node):
         return frozenset()
     return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name)) - {"isinstance"}
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import graph_keys, lifetimes, lost_inputs
+from graphlint.analysis import conditions, graph_keys, lifetimes, lost_inputs, settled
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import DROPPED, Capture, Changed, Read, Write
 from graphlint.analysis.values import Cell, Env, Fields, Mapping, Obj, Storage, Unknown, Value, alternatives
@@ -32,8 +32,9 @@ def note_replaced(m: Machine, fields: Fields, key: Any, old: object, value: Valu
     note_dropped(m, before, value)
     lost_inputs.note_replaced(m, fields, key, before, value, place)
     readers = [(each, _cells(each, fields, key)) for each in m.finished if _is_kept_by_key(each)]
-    readers = [(record, cells) for record, cells in readers if cells]
-    if readers:
+    tests = (*conditions.undecided(m), *settled.passed(m)) if readers else ()
+    readers = [each for each in readers if each[1] and not settled.excludes(each[0], tests, {})]
+    if readers and not conditions.finds_empty(m, fields, key):
         _note_lost(m, readers, before, value, place)
 
 
@@ -111,8 +112,8 @@ def _cells(record: Capture, fields: Fields, key: Any) -> list[Cell]:
 
 def _is_under_a_bound(m: Machine) -> bool:
     """Whether the innermost test on the way here compares sizes, and is undecided."""
-    conditions = m.frame.conditions
-    return bool(conditions) and not conditions[-1].decided and _compares_sizes(conditions[-1].place.node)
+    tests = m.frame.conditions
+    return bool(tests) and not tests[-1].decided and _compares_sizes(tests[-1].place.node)
 
 
 @per_node

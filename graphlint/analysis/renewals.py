@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, own_text
+from graphlint.analysis import conditions, own_text, settled
 from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Obj
@@ -28,6 +28,7 @@ def note_tests(m: Machine, capture: Capture) -> None:
     open_tests = [c for frame in m.frames for c in frame.conditions if not c.decided]
     capture.facts["tests"] = frozenset().union(*map(_fields_tested, open_tests))
     capture.facts["under"] = conditions.undecided(m)
+    capture.facts["settled"] = settled.here(m)
 
 
 def _fields_tested(condition: Condition) -> frozenset[str]:
@@ -67,6 +68,8 @@ def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
     """The writes to a cell after a capture ended, outside any capture, that did not come with its renewal."""
     writes = [w for w in m.writes.get(cell, ()) if w.clock >= record.clock and not w.capturing]
     writes = [w for w in writes if not any(condition in m.resets for condition in w.under)]
+    here = settled.here(m)
+    writes = [w for w in writes if not settled.excludes(record, (*w.under, *w.passed), here)]
     again = [other for other in m.finished if other.place.key == record.place.key]
     writes = [w for w in writes if not any(_answers(other, w) for other in again)]
     renewed = record.renewed

@@ -1,0 +1,80 @@
+"""Tests of configuration, which have one answer for as long as the program runs.
+
+`if not self.use_graphs: self.reset()` and a graph that is captured under `if self.use_graphs` never happen in one
+run of the program: what the reset does, no replay of that graph will see.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from graphlint.analysis import narrowing
+from graphlint.analysis.frames import Condition, Frame
+from graphlint.analysis.identities import identity_of
+from graphlint.analysis.values import Change, Host, Unknown, Value
+
+if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
+    from graphlint.analysis.machine import Machine
+
+
+def condition(
+    m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame
+) -> Condition:
+    """A test that leads to what is run next, with the answers that it implies."""
+    settles = () if decided else tuple(_answers(m, node, value, polarity, frame))
+    return Condition(frame.place(node), value, polarity, decided, settles=settles)
+
+
+def note_left(m: Machine, test: ast.expr, value: Value, polarity: bool, frame: Frame) -> None:
+    """An arm has left the call: what comes after it in the block runs under the other answer."""
+    frame.passed.append(condition(m, test, value, not polarity, False, frame))
+
+
+def passed(m: Machine) -> tuple[Condition, ...]:
+    """The tests by which a call on the way here would have left."""
+    return tuple(each for frame in m.frames for each in frame.passed)
+
+
+def here(m: Machine) -> dict[object, bool]:
+    """The answers that the way here has settled, by the identity of what was tested."""
+    tests = [c for frame in m.frames for c in (*frame.conditions, *frame.passed) if not c.decided]
+    return {tested: answer for test in tests for tested, answer in test.settles}
+
+
+def excludes(record: Capture, tests: Iterable[Condition], also: dict[object, bool]) -> bool:
+    """Whether a run of the program with this graph never gets to where these tests led.
+
+    What is known of such a run is what led to the capture and, in `also`, to where it is looked at.
+    """
+    known = record.facts["settled"] | also
+    return any(known.get(tested, answer) is not answer for test in tests for tested, answer in test.settles)
+
+
+def _answers(
+    m: Machine, node: ast.expr, value: Value | None, polarity: bool, frame: Frame
+) -> Iterator[tuple[object, bool]]:
+    """What an answer implies of configuration: of parts of a conjunction, and of tests that a name keeps."""
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node, value, polarity = node.operand, None, not polarity
+    kept = narrowing.kept_test(node.id, frame) if isinstance(node, ast.Name) else None
+    if kept is not None:
+        yield from _answers(m, kept, value, polarity, frame)
+    elif isinstance(node, ast.BoolOp):
+        for part in node.values if isinstance(node.op, ast.And) is polarity else ():
+            yield from _answers(m, part, None, polarity, frame)
+    else:
+        tested = narrowing.quiet(m, node, frame) if value is None else value
+        if isinstance(tested, (Host, Unknown)) and _stays(m, node, tested, frame):
+            yield identity_of(tested), polarity
+
+
+def _stays(m: Machine, node: ast.expr, value: Host | Unknown, frame: Frame) -> bool:
+    """Whether what is tested stays as it is: configuration, or a field that only the constructor sets."""
+    if value.change is not Change.SHAPE or not isinstance(node, ast.Attribute):
+        return value.change <= Change.CONFIG
+    fields = narrowing.fields_of(m, node.value, frame)
+    writes = m.writes.get((id(fields), node.attr), ())
+    return bool(writes) and all(w.place.function.endswith(".__init__") for w in writes)
