@@ -1,7 +1,7 @@
 """Tests of configuration, which have one answer for as long as the program runs.
 
-`if not self.use_graphs: self.reset()` and a graph that is captured under `if self.use_graphs` never happen in one
-run of the program: what the reset does, no replay of that graph will see.
+`if not self.use_graphs: self.reset()` and a graph that is captured under `if self.use_graphs` never happen in
+one run of the program: what the reset does, no replay of that graph will see.
 """
 
 from __future__ import annotations
