@@ -28,11 +28,9 @@ class ReplacedWeight(Rule):
         for changed in event.changed:
             if is_parameter(changed.read.value):
                 yield from self._rebound(changed)
-        for storage, read_at in event.recorded.storages.items():
-            for place, time in storage.replaced.values():
-                if time >= event.recorded.clock:
-                    message = f"{_what(place)} new storage, but the graph reads the captured one"
-                    yield Report(place, message, chain=(read_at.hop, place.hop), help=HELP)
+        for read_at, place in event.replaced:
+            message = f"{_what(place)} new storage, but the graph reads the captured one"
+            yield Report(place, message, chain=(read_at.hop, place.hop), help=HELP)
 
     def _rebound(self, changed: Changed) -> Iterator[Report]:
         read = changed.read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
@@ -32,6 +32,7 @@ from graphlint.analysis.values import (
     alternatives,
     join,
     join_all,
+    now,
 )
 
 if TYPE_CHECKING:
@@ -151,8 +152,23 @@ def derived(operation: Any, *operands: Value, kind: str = "any") -> Value:
     if not cells and any(isinstance(v, Unknown) for v in operands):
         return Unknown(COMPUTED, change, kind if kind == host.TEXT else "")
     identities = tuple(map(identity_of, operands))
-    symbol = (operation, identities) if None not in identities else None
+    symbol = (operation, identities) if None not in identities else _made_of(operation, operands)
     return Host(kind, change, symbol, cells)
+
+
+def _made_of(operation: Any, operands: tuple[Value, ...]) -> Any:
+    """The symbol of a value of its own, of which is known what some or one of several operands are."""
+    known = tuple(dict.fromkeys(part for operand in operands for part in _known_parts(operand)))
+    return (operation, now(), known) if known else None
+
+
+def _known_parts(value: Value, depth: int = 2) -> Iterator[Any]:
+    for part in alternatives(value):
+        if isinstance(part, Sequence_) and depth:
+            for element in part.elements():
+                yield from _known_parts(element, depth - 1)
+        elif isinstance(part, (Host, Unknown)):
+            yield identity_of(part)
 
 
 def evaluate_unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:

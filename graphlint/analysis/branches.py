@@ -51,6 +51,8 @@ def run_if(m: Machine, node: ast.If, frame: Frame, rest: Sequence[ast.stmt] = ()
         m.arms.add((id(node), truth))
         arm = node.body if truth else node.orelse
         _run_under(m, node.test, value, truth, True, arm, frame)
+        if not truth and isinstance(node.body[-1], (ast.Return, ast.Raise)):
+            settled.note_left(m, node.test, value, True, True, frame)
         return False
     guard = guards.of_test(m, node.test, frame)
 
@@ -92,7 +94,7 @@ def _run_under(
         pinned_numbers.note_left(m, test, polarity, frame)
         device_checks.note_raised(m, test, polarity, arm, frame)
         if isinstance(arm[-1], (ast.Return, ast.Raise)):
-            settled.note_left(m, test, value, polarity, frame)
+            settled.note_left(m, test, value, polarity, False, frame)
 
 
 def fork(

@@ -95,4 +95,14 @@ def now(m: Machine) -> Certainty:
                 level = Level.WARNING
             if condition.doubt.confidence is not confidence:
                 confidence = _weaker(confidence, condition.doubt.confidence)
+        if index and any(_turns_on(condition) for condition in frame.passed):
+            confidence = Confidence.POSSIBLE
     return Certainty(level, confidence)
+
+
+def _turns_on(condition: Condition) -> bool:
+    """Whether a call goes on only where a mode of the program is on: `if not self.checks: return x`."""
+    node, answer = condition.place.node, condition.polarity
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node, answer = node.operand, not answer
+    return answer and isinstance(node, (ast.Name, ast.Attribute)) and _chooses_mode(node)

@@ -68,11 +68,15 @@ class CaptureEnded(Event):
 
 @dataclass(slots=True, kw_only=True)
 class Replay(Event):
-    """A graph is replayed: which of the cells it read now name other memory."""
+    """A graph is replayed: which of the cells it read now name other memory.
+
+    `replaced` are the reads of memory that was swapped since behind a name that stays, each with the place.
+    """
 
     graph: Obj
     recorded: Capture
     changed: tuple[Changed, ...] = ()
+    replaced: tuple[tuple[Place, Place], ...] = ()
     step: int = 0
 
 

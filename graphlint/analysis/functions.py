@@ -27,6 +27,7 @@ from graphlint.analysis import (
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import CutShort, Frame, Place
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.libraries import custom_operators
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import (
@@ -37,6 +38,7 @@ from graphlint.analysis.values import (
     Env,
     External,
     Function,
+    Host,
     Obj,
     Unknown,
     Value,
@@ -50,10 +52,13 @@ if TYPE_CHECKING:
 
 
 def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -> Value:
-    """`value`, or what its annotation says when nothing else is known of it."""
+    """`value`, or what its annotation says when nothing else is known of it; a number stays the same one."""
     if annotation is None or not isinstance(value, Unknown):
         return value
-    return hints.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
+    made = hints.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
+    if type(made) is Host:
+        return Host(made.kind, made.change, identity_of(value)[1], made.cells)
+    return made
 
 
 def call_function(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:

@@ -67,7 +67,9 @@ def of(m: Machine, value: Value, change: Change) -> Arguments:
         place = Place(function.module, arg, function.qualname)
         default = (function.defaults or {}).get(arg.arg)
         if change is Change.CONFIG and default is not None:
-            if m.open_defaults and _is_flag(default):
+            if _is_host_device(default):
+                arguments.kwargs[arg.arg] = Host("str", Change.CONFIG)
+            elif m.open_defaults and _is_flag(default):
                 arguments.kwargs[arg.arg] = join(default, _other_than(m, function, arg, default, place))
             continue
         arguments.kwargs[arg.arg] = _given(m, function, arg, change, place)
@@ -106,6 +108,13 @@ def filled(m: Machine, info: ClassInfo, name: str) -> Value | None:
 
 def _is_flag(default: Value) -> bool:
     return isinstance(default, Const) and (default.value is None or isinstance(default.value, bool))
+
+
+def _is_host_device(default: Value) -> bool:
+    """Whether a default names the CPU: a program that captures runs its code somewhere else."""
+    if isinstance(default, Obj) and default.cls == "torch.device":
+        default = default.fields.get("type", default)
+    return isinstance(default, Const) and default.value == "cpu"
 
 
 def _other_than(m: Machine, function: Function, arg: ast.arg, default: Value, place: Place) -> Value:

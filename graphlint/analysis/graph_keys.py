@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import narrowing, tensor_ops
 from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import change_of
@@ -22,6 +24,8 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
+from graphlint.facts.pernode import summary
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -33,7 +37,27 @@ def deciding(m: Machine) -> set[object]:
     for frame in m.frames:
         for condition in frame.conditions:
             keys |= _identities(condition.value)
+        for condition in frame.passed:
+            keys |= _compared(m, condition.place.node, frame)
     return keys
+
+
+def _compared(m: Machine, test: ast.AST, frame: Frame) -> set[object]:
+    """What a test by which the call would have left compares: `if self.key == key: return`."""
+    keys: set[object] = set()
+    for part in _compares_in(test):
+        for operand in (part.left, *part.comparators):
+            value = narrowing.quiet(m, operand, frame)
+            keys |= _identities(value) if value is not None else set()
+    return keys
+
+
+@summary
+def _compares_in(test: ast.AST) -> tuple[ast.Compare, ...]:
+    """The tests for equality and membership within a test."""
+    kinds = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+    compares = (part for part in walk(test) if isinstance(part, ast.Compare))
+    return tuple(part for part in compares if isinstance(part.ops[0], kinds))
 
 
 def _identities(value: Value) -> set[object]:

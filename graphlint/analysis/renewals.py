@@ -8,7 +8,7 @@ function that captures, therefore comes with the new graph; any other write the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import conditions, own_text, settled
@@ -76,6 +76,45 @@ def writes_since(m: Machine, record: Capture, cell: Cell) -> list[Write]:
     if renewed is None:
         return writes
     return [w for w in writes if w.clock >= renewed.clock or not _comes_with(m, renewed, w)]
+
+
+def replaced_since(m: Machine, record: Capture) -> Iterator[tuple[Place, Place]]:
+    """Where a capture read memory that was swapped after it, and where; not by what makes another one due."""
+    for storage, read_at in record.storages.items():
+        for place, time in storage.replaced.values():
+            if time >= record.clock and not _makes_due(m, record, place):
+                yield read_at, place
+
+
+def _makes_due(m: Machine, record: Capture, place: Place) -> bool:
+    """Whether the method of a place also empties a field that the functions which capture ask for."""
+    key = ("emptied with", place.module.path, place.function)
+    emptied: frozenset[str] | None = m.memo.get(key)
+    if emptied is None:
+        emptied = m.memo[key] = frozenset().union(*map(_emptied_fields, _reached(place)))
+    callers = [frame.function.node for frame in record.facts["frames"] if frame.function is not None]
+    return any(not emptied.isdisjoint(_asked_for(node)) for node in callers)
+
+
+@summary
+def _emptied_fields(node: ast.AST) -> frozenset[str]:
+    """The names of attributes that a function sets to None, or clears."""
+    found = set()
+    for part in walk(node):
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Constant) and part.value.value is None:
+            found |= {target.attr for target in part.targets if isinstance(target, ast.Attribute)}
+        elif (
+            isinstance(part, ast.Attribute) and part.attr == "clear" and isinstance(part.value, ast.Attribute)
+        ):
+            found.add(part.value.attr)
+    return frozenset(found)
+
+
+@summary
+def _asked_for(node: ast.AST) -> frozenset[str]:
+    """The names of attributes that the tests of a function look at."""
+    tests = [part.test for part in walk(node) if isinstance(part, ast.If)]
+    return frozenset().union(*map(_attributes, tests))
 
 
 def _answers(again: Capture, write: Write) -> bool:

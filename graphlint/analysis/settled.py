@@ -28,9 +28,9 @@ def condition(
     return Condition(frame.place(node), value, polarity, decided, settles=settles)
 
 
-def note_left(m: Machine, test: ast.expr, value: Value, polarity: bool, frame: Frame) -> None:
-    """An arm has left the call: what comes after it in the block runs under the other answer."""
-    frame.passed.append(condition(m, test, value, not polarity, False, frame))
+def note_left(m: Machine, test: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame) -> None:
+    """An arm has left the call, or would have: what follows in the block runs under the other answer."""
+    frame.passed.append(condition(m, test, value, not polarity, decided, frame))
 
 
 def passed(m: Machine) -> tuple[Condition, ...]:

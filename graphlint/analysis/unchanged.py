@@ -6,6 +6,7 @@ something new, but for its parameters, and those of the functions that have call
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Host, Unknown, Value, alternatives
+from graphlint.facts.pernode import summary
+from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -37,18 +40,31 @@ def is_argument(m: Machine, record: Capture, value: Value) -> bool:
 
 
 def _given(record: Capture, frame: Frame) -> Iterator[Value]:
-    """What the names of a call hold since the capture: all of them where no loop of it has gone on since."""
-    function = frame.function
-    if function is None:
+    """What the names of a call hold since the capture: those that no loop which has gone on since has bound.
+
+    Of a `while` loop only its test is known: then it is the parameters.
+    """
+    if frame.function is None:
         return
     at_capture = {id(loop): iteration for loop, iteration in record.loops}
-    stands = all(at_capture.get(id(loop)) == loop.iteration for loop in frame.loops)
-    spec = function.node.args
-    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-    for name in frame.env.fields if stands else names:
+    turned = [loop.place.node for loop in frame.loops if at_capture.get(id(loop)) != loop.iteration]
+    bound = frozenset[str]().union(*map(_bound, turned))
+    spec = frame.function.node.args
+    names = {arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+    if not any(isinstance(loop, ast.expr) for loop in turned):
+        names = frame.env.fields.keys() - bound
+    for name in names:
         held = frame.env.fields.get(name)
         if isinstance(held, Value):
             yield held
+
+
+@summary
+def _bound(loop: ast.AST) -> frozenset[str]:
+    """The names that a loop binds."""
+    return frozenset(
+        part.id for part in walk(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
 
 
 def _parts(values: Iterator[Value]) -> Iterator[Value]:
