@@ -24,7 +24,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
-from graphlint.facts.pernode import summary
+from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _compared(m: Machine, test: ast.AST, frame: Frame) -> set[object]:
     return keys
 
 
-@summary
+@per_node
 def _compares_in(test: ast.AST) -> tuple[ast.Compare, ...]:
     """The tests for equality and membership within a test."""
     kinds = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
