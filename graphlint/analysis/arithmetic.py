@@ -21,6 +21,7 @@ from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import cells_of, change_of
 from graphlint.analysis.values import (
     COMPUTED,
+    RESULT,
     Change,
     Const,
     Host,
@@ -176,7 +177,8 @@ def evaluate_unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
     if isinstance(node.op, ast.Not):
         truth = conditions.test(m, value, node.operand, frame, "not")
         if isinstance(value, Unknown) and truth is None:  # whatever it is, this is a bool
-            return Host("bool", value.change, ("not", identity_of(value)))
+            operation = RESULT if value.reason.startswith(RESULT) else "not"
+            return Host("bool", value.change, (operation, identity_of(value)))
         return derived("not", value, kind="bool") if truth is None else Const(not truth, cells_of(value))
     if isinstance(value, Tensor):
         return tensor_ops.fresh_like(m, value, frame.place(node))

@@ -113,7 +113,7 @@ def _is_flag(default: Value) -> bool:
 def _is_host_device(default: Value) -> bool:
     """Whether a default names the CPU: a program that captures runs its code somewhere else."""
     if isinstance(default, Obj) and default.cls == "torch.device":
-        default = default.fields.get("type", default)
+        return bool(default.fields.get("type") == "cpu")
     return isinstance(default, Const) and default.value == "cpu"
 
 

@@ -28,6 +28,7 @@ from graphlint.analysis.symbols import symbols_in
 from graphlint.analysis.values import (
     CONTENT,
     MOVED,
+    RESULT,
     TAKEN,
     Change,
     Const,
@@ -306,10 +307,15 @@ def _host_use(m: Machine, node: ast.AST, value: Value, use: str, frame: Frame) -
     changing = isinstance(value, Host) and change_of(value) is Change.CHANGING
     if not isinstance(value, (Host, Const)) or not (cells or changing):
         return
-    if is_none(value):
+    if is_none(value) or (isinstance(value, Host) and _is_guessed(value)):
         return
     place = frame.place(node)
     capture.host_uses.append(HostUse(value, cells, use, place, m.chain(place), certainty.now(m)))
+
+
+def _is_guessed(value: Host) -> bool:
+    """Whether a test only turns round what a call gave that could not be followed."""
+    return isinstance(value.symbol, tuple) and value.symbol[0] == RESULT
 
 
 def is_key(keys: Set[object], value: Value) -> bool:

@@ -53,6 +53,8 @@ class Value:
 
 COMPUTED = "computed"
 """Why the result of host arithmetic on unknown values is unknown; it is never None."""
+RESULT = "result of "
+"""How the reason begins why the result of a call is unknown."""
 
 
 # What `typed` of an unknown value says when it was moved to a device: it is as new as a copy.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 PROGRAM = """
 import torch
@@ -73,3 +73,54 @@ def test_a_value_that_is_made_where_there_is_none(test: str) -> None:
         ),
         select=("CG302",),
     )
+
+
+SAME_SIZE = """
+import torch
+
+
+class Given:
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def rows(self) -> int:
+        return self.model.{field}
+
+
+class Task:
+    def __init__(self, given: Given):
+        self.given = given
+        self.rows = None
+        self.buffer = None
+        self.x = torch.zeros(8, device="cuda")
+        self.graph = None
+
+    def ensure(self):
+        rows = self.given.rows
+        if self.rows == rows and self.buffer is not None:
+            return
+        self.buffer = torch.zeros(rows, device="cuda")
+        self.buffer[0].item()  # {mark}: CG302
+        self.rows = {kept}
+
+    def body(self):
+        self.ensure()
+        return self.x * 2
+
+    def run(self):
+        if self.graph is None:
+            {warm}
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.body()
+        self.graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "kept", "warm", "mark"),
+    [("rows", "rows", "self.body()", "ok"), ("rows", "rows", "pass", "expect")],
+)
+def test_a_number_by_annotation_stays_the_same(field: str, kept: str, warm: str, mark: str) -> None:
+    check_marked_rules(SAME_SIZE.format(field=field, kept=kept, warm=warm, mark=mark))
