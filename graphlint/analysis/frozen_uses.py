@@ -166,7 +166,7 @@ def _written_cell(m: Machine, record: Capture, use: HostUse) -> Write | None:
             or not _is_number(read.value)
             or not is_other_number(read.value, now)
             or pinned_numbers.stands(m, read.value, now)
-            or graph_keys.is_chosen_by(record, read.value)
+            or graph_keys.is_chosen_by(m, record, read.value, now)
         ):
             continue
         writes = [w for w in renewals.writes_since(m, record, cell) if not isinstance(w.value, Tensor)]

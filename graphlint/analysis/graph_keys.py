@@ -10,7 +10,7 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.identities import identity_of
-from graphlint.analysis.parts import change_of
+from graphlint.analysis.parts import change_of, host_parts
 from graphlint.analysis.values import (
     Change,
     Const,
@@ -96,6 +96,9 @@ def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
                 keys |= _identities(loop.current) if loop.current is not None else set()
     for graph in held:
         _stands_for(graph, keys, key is not None and _is_open(key))
+        if key is not None:
+            constants = {identity_of(part) for part in host_parts(key) if isinstance(part, Const)}
+            graph.fields.setdefault("key constants", set()).update(constants)
 
 
 def _note_records(m: Machine, value: Value, key: Value) -> None:
@@ -164,10 +167,17 @@ def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
     return [graph for part in parts for graph in held_graphs(part, depth - 1)] if depth else []
 
 
-def is_chosen_by(record: Capture, value: Value) -> bool:
-    """Whether a number that captured code has read chooses the graph, also as one of several known sizes."""
+def is_chosen_by(m: Machine, record: Capture, then: Value, now: Value) -> bool:
+    """Whether a number that captured code has read chooses the graph, also as one of several known sizes.
+
+    So does a constant in the key of the graph, where what stands in its place now is in that of another one.
+    """
     keys = keys_of(record)
-    return _sizes(value) in keys or tensor_ops.is_key(keys, value)
+    if _sizes(then) in keys or tensor_ops.is_key(keys, then):
+        return True
+    constants = record.graph.fields.get("key constants", ()) if record.graph is not None else ()
+    others = (other for other in m.finished if other.place.key == record.place.key)
+    return identity_of(then) in constants and any(tensor_ops.is_key(keys_of(other), now) for other in others)
 
 
 def _sizes(value: Value) -> tuple[str, frozenset[int]] | None:
