@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,17 @@ def note(m: Machine, owner: Sequence_) -> None:
     capture, place = m.capture, m.frame.here
     if capture is None or capture.compiled or owner.kind != "list" or owner.serial > capture.serial:
         return
-    if owner.items:
+    if owner.items and not _only_checks(m.frame.statement):
         count, sure = Const(len(owner.items)), certainty.now(m)
         use = HostUse(count, NO_CELLS, "elements", place, m.chain(place), sure)
         capture.walked.setdefault((id(owner.fields), effects.ITEMS), (owner, use))
+
+
+def _only_checks(statement: ast.AST | None) -> bool:
+    """Whether a statement, while its test is evaluated, lets the program go on or raises, and no more."""
+    if isinstance(statement, ast.If):
+        return not statement.orelse and isinstance(statement.body[-1], ast.Raise)
+    return isinstance(statement, ast.Assert)
 
 
 def note_named(m: Machine, fields: Fields, key: object, table: Mapping, place: Place, owner: Obj) -> None:
