@@ -70,13 +70,26 @@ def _doubt(m: Machine, condition: Condition) -> Certainty:
     """
     if condition.polarity and m.trains and _reads_training(condition.place.node):
         return Certainty(Level.ERROR, Confidence.LIKELY)
-    if _chooses_mode(condition.place.node):
+    if _chooses_mode(condition.place.node) or _finds_nothing(condition):
         return Certainty(Level.ERROR, Confidence.POSSIBLE)
     if change_of(condition.value) is not Change.CONFIG:
         return Certainty(Level.WARNING, Confidence.LIKELY)
     if not _is_configuration(condition.value):
         return Certainty(Level.ERROR, Confidence.LIKELY)
     return Certainty()
+
+
+def _finds_nothing(condition: Condition) -> bool:
+    """Whether something that is not known is found to have nothing: a warm-up may have put it there."""
+    node, value = condition.place.node, condition.value
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return False
+    if isinstance(node.ops[0], ast.Is) is not condition.polarity or not isinstance(value, Host):
+        return False
+    match value.symbol:
+        case ("is", int(), tuple(parts)):
+            return all(isinstance(part[1], tuple) and part[1][0] == "unknown" for part in parts)
+    return False
 
 
 def now(m: Machine) -> Certainty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -50,6 +51,7 @@ from graphlint.analysis.values import (
     alternatives,
     same,
 )
+from graphlint.finding import Level
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -85,7 +87,10 @@ def _is_own_key(record: Capture, use: HostUse) -> bool:
 
 
 def _tell_frozen(m: Machine, record: Capture, use: HostUse, written: Write | None) -> None:
-    event = FrozenUse(place=use.place, chain=use.chain, capture=record, certainty=use.certainty, use=use)
+    certainty = use.certainty
+    if written is None and graph_keys.keys_of(record):
+        certainty = replace(certainty, level=Level.WARNING)  # what the key is made of may not be known
+    event = FrozenUse(place=use.place, chain=use.chain, capture=record, certainty=certainty, use=use)
     event.written = written.place if written is not None else None
     m.emit(event)
 
