@@ -114,8 +114,12 @@ def now(m: Machine) -> Certainty:
 
 
 def _turns_on(condition: Condition) -> bool:
-    """Whether a call goes on only where a mode of the program is on: `if not self.checks: return x`."""
+    """Whether a call goes on only where a mode of the program is on: `if not self.checks: return x`.
+
+    Training is none of those: modules are made in it.
+    """
     node, answer = condition.place.node, condition.polarity
     while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         node, answer = node.operand, not answer
-    return answer and isinstance(node, (ast.Name, ast.Attribute)) and _chooses_mode(node)
+    is_flag = isinstance(node, (ast.Name, ast.Attribute)) and not _reads_training(node)
+    return answer and is_flag and _chooses_mode(node)

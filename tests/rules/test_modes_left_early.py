@@ -32,6 +32,7 @@ class Step:
         ("host_checks", "not self.host_checks", "ok"),
         ("host_checks", "self.host_checks", "expect"),
         ("wide", "not self.wide", "expect"),
+        ("training", "not self.training", "expect"),
     ],
 )
 def test_what_follows_an_early_return(name: str, test: str, mark: str) -> None:
