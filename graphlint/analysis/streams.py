@@ -5,6 +5,7 @@ Streams are told apart by where the program makes them. One that arrives as an a
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ from graphlint.analysis.values import Obj, Value, alternatives
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
+
+
+FORKED_OF = "lists of streams of which some were forked"
 
 
 def is_known(stream: Obj) -> bool:
@@ -84,8 +88,18 @@ def order(m: Machine, place: Place, later: Obj, earlier: Obj, *, recorded: bool 
     outside = not belongs(capture, earlier) and is_outside(m, capture, earlier)
     if recorded and not outside:
         _join(capture, place, later, earlier)
+        capture.facts.setdefault(FORKED_OF, set()).update(_gone_through(m))
     elif outside and belongs(capture, later) and earlier.serial not in capture.escaped:
-        m.emit(OutsideWait(place=place, stream=earlier))
+        if not _gone_through(m) & capture.facts.get(FORKED_OF, set()):
+            m.emit(OutsideWait(place=place, stream=earlier))
+
+
+def _gone_through(m: Machine) -> set[str]:
+    """What the innermost loop goes through: of streams in a list, those forked are those waited for."""
+    node = m.frames[-1].loops[-1].place.node if m.frames and m.frames[-1].loops else None
+    if not isinstance(node, ast.For):
+        return set()
+    return {ast.unparse(part) for part in ast.walk(node.iter) if isinstance(part, ast.Attribute)}
 
 
 def order_after_unknown(m: Machine, place: Place, later: Obj) -> None:
