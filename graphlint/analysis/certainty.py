@@ -70,7 +70,7 @@ def _doubt(m: Machine, condition: Condition) -> Certainty:
     """
     if condition.polarity and m.trains and _reads_training(condition.place.node):
         return Certainty(Level.ERROR, Confidence.LIKELY)
-    if _chooses_mode(condition.place.node) or _finds_nothing(condition):
+    if _chooses_mode(condition.place.node) or (m.cuts and _finds_nothing(condition)):
         return Certainty(Level.ERROR, Confidence.POSSIBLE)
     if change_of(condition.value) is not Change.CONFIG:
         return Certainty(Level.WARNING, Confidence.LIKELY)
@@ -80,7 +80,7 @@ def _doubt(m: Machine, condition: Condition) -> Certainty:
 
 
 def _finds_nothing(condition: Condition) -> bool:
-    """Whether something that is not known is found to have nothing: a warm-up may have put it there."""
+    """Whether something that is not known is found to have nothing: a call cut short may have put it there."""
     node, value = condition.place.node, condition.value
     if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         return False
