@@ -80,7 +80,7 @@ def _doubt(m: Machine, condition: Condition) -> Certainty:
 
 
 def _finds_nothing(condition: Condition) -> bool:
-    """Whether something that is not known is found to have nothing: a call cut short may have put it there."""
+    """Whether something unknown is found to have nothing: a call that was cut short may have put it there."""
     node, value = condition.place.node, condition.value
     if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         return False
