@@ -17,6 +17,7 @@ WHY = {
     "pop": "gives an entry away here once, at the capture, and replays stay with it",
     "iterator": "moves on here once, at the capture, and replays stay with the item that it gave then",
     "list": "gets an entry here once, at the capture, and replays add none",
+    "first": "guards this work of the first call, which is captured here, so that every replay does it again",
 }
 SUBJECTS = {
     "iterator": "this iterator",
@@ -27,7 +28,9 @@ SUBJECTS = {
     "host-tensor": "this tensor on the host",
 }
 HELP = "do it in the code that calls `replay`"
+HELP_FIRST = "do it before the capture, where the memory is made"
 HELP_QUEUE = "keep the entries in one tensor and move them on in place"
+HELPS = {"queue": HELP_QUEUE, "first": HELP_FIRST}
 
 
 class SideEffectInCapture(Rule):
@@ -36,7 +39,7 @@ class SideEffectInCapture(Rule):
     hazard = "side-effect"
     level = Level.ERROR
     summary = "captured Python writes host state that eager code reads between replays"
-    rows = ("D06",)
+    rows = ("D06", "I06")
     subscribes = (SideEffect,)
 
     def on(self, event: SideEffect) -> Iterator[Report]:
@@ -44,5 +47,4 @@ class SideEffectInCapture(Rule):
         message = f"{subject} {WHY[event.reason]}"
         if event.read is not None:
             message += f" (it is read at {event.read.path}:{event.read.line})"
-        help_ = HELP_QUEUE if event.reason == "queue" else HELP
-        yield Report(event.place, message, Confidence.LIKELY, help=help_)
+        yield Report(event.place, message, Confidence.LIKELY, help=HELPS.get(event.reason, HELP))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -18,6 +20,7 @@ from graphlint.analysis.graphs import Item
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.parts import cells_of, change_of
 from graphlint.analysis.values import (
+    MAX_ALTERNATIVES,
     Change,
     Class,
     Const,
@@ -185,6 +188,32 @@ def zipped(m: Machine, values: tuple[Value, ...]) -> Value:
     if found:
         orders.note(m, made, found[0][1], part=found[0][0])
     return made
+
+
+def product(m: Machine, values: tuple[Value, ...]) -> Value:
+    """`itertools.product(...)`: the tuples one by one when they are few, else like ones, and how many."""
+    columns = [of(m, value) for value in values]
+    lengths = [
+        getattr(value, "length", None) if rest is not None else len(known)
+        for value, (known, rest) in zip(values, columns, strict=True)
+    ]
+    length = None if None in lengths else math.prod(each or 0 for each in lengths)
+    if length is not None and length <= RANGE_LIMIT and all(rest is None for _, rest in columns):
+        rows = itertools.product(*(known for known, _ in columns))
+        made = Sequence_([Sequence_(row, "tuple") for row in rows])
+    else:
+        made = Sequence_((), "list", Sequence_([_any_of(*column) for column in columns], "tuple"))
+        made.length = length
+    if values and (order := orders.of(m, values[0])):  # the first one changes least often
+        orders.note(m, made, order, part=0)
+    return made
+
+
+def _any_of(known: tuple[Value, ...], rest: Value | None) -> Value:
+    """One value for all elements of a column."""
+    if len(known) > MAX_ALTERNATIVES and all(isinstance(each, Const) for each in known):
+        return Host("any", Change.CONFIG)
+    return join_all(together(known, rest)) if known or rest is not None else Unknown("empty")
 
 
 def joined_elements(m: Machine, value: Value) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import (
     carried,
     derived,
+    first_calls,
     freed_weights,
     frozen_uses,
     graph_keys,
@@ -94,6 +95,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     carried.replayed(m, record, place)
     derived.replayed(m, record, place)
     host_work.replayed(m, record)
+    first_calls.replayed(m, record)
     ignored.replayed(m, record, place)
     late_changes.replayed(m, record, place, {id(each.read) for each in changed})
     _overwrite_pool(m, record, place)

@@ -10,6 +10,7 @@ from graphlint.analysis import (
     carried,
     cells,
     effects,
+    first_calls,
     gradients,
     graph_keys,
     host_work,
@@ -203,6 +204,7 @@ def wrote_tensor(
     if m.captures:
         timeline.captured(m, owner, value, place)
         m.captures[-1].filled.add(owner.storage)
+        first_calls.note_write(m, owner, place, accumulates=accumulates)
         if accumulates:
             effects.note_advanced(m, owner, place)
         host_work.note(m, [*tensors_in(value), *([owner] if accumulates else [])], [owner], place)

@@ -24,6 +24,7 @@ from graphlint.analysis.libraries import containers
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.parts import cells_of, change_of, tensors_in
 from graphlint.analysis.values import (
+    MAX_ALTERNATIVES,
     NONE,
     Change,
     Const,
@@ -136,9 +137,16 @@ def _enumerate(call: Call) -> Value:
     return elements.enumerated(call.m, iterable or Unknown("iterable"), call.get(1, "start") or Const(0))
 
 
-@model("builtins.zip", "itertools.product", "itertools.zip_longest")
+@model("builtins.zip", "itertools.zip_longest")
 def _zip(call: Call) -> Value:
     return elements.zipped(call.m, tuple(call.args))
+
+
+@model("itertools.product")
+def _product(call: Call) -> Value:
+    repeat = call.arguments.kwargs.get("repeat", Const(1))
+    times = repeat.value if isinstance(repeat, Const) and isinstance(repeat.value, int) else 1
+    return elements.product(call.m, tuple(call.args) * min(times, MAX_ALTERNATIVES))
 
 
 @model("builtins.reversed")
