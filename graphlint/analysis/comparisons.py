@@ -103,6 +103,8 @@ def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:
             return Const(COMPARE[type(op)](*known), cells)
         except TypeError:
             return Unknown("comparison")
+    if isinstance(left, Host) and equality.equal(left, right):
+        return Const(isinstance(op, (ast.LtE, ast.GtE)), cells)
     return arithmetic.derived((type(op).__name__,), left, right, kind="bool")
 
 

@@ -24,7 +24,8 @@ def identity_of(value: Value) -> Any:
     if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
         return _identity_of_tuple(value)
     if isinstance(value, Obj) and value.cls == "torch.device":
-        return ("device", value.fields.get("type"))  # programs compute on one device of a kind
+        # Programs compute on one device of a kind, and where nothing else is known, on the GPU.
+        return ("device", value.fields.get("type") or "cuda")
     if isinstance(value, Obj) and value.cls == "torch.Size":
         return ("host", unique(("shape", value.serial)))  # other tensors may have the same shape
     if isinstance(value, (Obj, Tensor)):

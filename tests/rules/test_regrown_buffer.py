@@ -48,3 +48,43 @@ class Runner:
 )
 def test_growing_between_replays(grow: str, then: str, mark: str) -> None:
     check(GROWING.format(grow=grow, then=then, mark=mark))
+
+
+BY_DEVICE = """
+import torch
+
+_SPACES: dict = {{}}
+
+def space(name, n, device):
+    key = (name, device)
+    held = _SPACES.get(key)
+    if held is None or held.numel() < n:
+        held = torch.empty(n, device=device)
+        _SPACES[key] = held  # {mark}: CG101
+    return held[:n]
+
+def attend(x):
+    scratch = space("attend", x.numel(), x.device)
+    return x + scratch.view_as(x)
+
+class Runner:
+    def __init__(self):
+        self.x = torch.zeros(4, device="cuda")
+        attend(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = attend(self.x)
+
+    def step(self, x: torch.Tensor, prompt: torch.Tensor):
+        {first}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "mark"), [("attend(prompt)", "expect"), ("pass", "ok"), ("attend(self.x)", "ok")]
+)
+def test_a_table_by_devices_gets_a_larger_block(first: str, mark: str) -> None:
+    check(BY_DEVICE.format(first=first, mark=mark))

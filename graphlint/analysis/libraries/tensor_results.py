@@ -24,6 +24,7 @@ from graphlint.analysis.values import (
 )
 from graphlint.rules import operations
 
+COUNT = "number of elements"
 MOST_PARTS = 8  # of a tensor are told apart
 
 HOST_RESULTS = {
@@ -138,6 +139,9 @@ def _tuple_result(
 
 def _shape_result(call: Call, operation: operations.Operation, first: Tensor | None) -> Value:
     serial = first.storage.serial if first is not None else 0
+    counted = call.m.memo.get((COUNT, serial)) if first is not None and first.part is None else None
+    if operation.name.endswith(".numel") and isinstance(counted, Host):
+        return counted
     if operation.name.endswith(".size") and not call.args and not call.arguments.kwargs:
         made = Obj("torch.Size", call.place)
         made.serial = serial or made.serial
@@ -171,6 +175,8 @@ def _fresh(call: Call, operation: operations.Operation, device: str | None, firs
     ndim = tensor_kinds.rank(call, operation, first)
     made = call.m.tensor(device, call.place, tensor_kinds.kind(call, operation, first), ndim)
     last = operation.name.rpartition(".")[2]
+    if last in operations.listed("sizes_by_position") and len(call.args) == 1:
+        call.m.memo[(COUNT, made.storage.serial)] = call.args[0]  # of a list of sizes nothing is told
     is_output = first is not None and first.storage.graph is not None and not call.m.captures
     if is_output and last in operations.listed("copying_out"):
         made.storage.owner = "copy"  # of what a replay would overwrite
