@@ -58,7 +58,7 @@ def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -
     made = hints.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
     if type(made) is Host:
         return Host(made.kind, made.change, identity_of(value)[1], made.cells)
-    return made
+    return value if isinstance(made, Unknown) and value.typed and made.typed == value.typed else made
 
 
 def call_function(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:

@@ -70,10 +70,11 @@ def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame
         return owner
     if isinstance(owner, Function):
         return launcher_of(owner, index)
-    if isinstance(owner, Unknown) and owner.typed == "numpy" and cells_of(index):
-        return Host("any", max(owner.change, change_of(index)), None, cells_of(index))
     if isinstance(owner, Unknown):
-        return arrays.item(m, owner, owner.change, frame.place(node))
+        item = arrays.item(m, owner, owner.change, frame.place(node))
+        if owner.typed == "numpy" and cells_of(index):
+            return Host("any", max(owner.change, change_of(index)), None, cells_of(index))
+        return item
     return Unknown("item", change_of(owner))
 
 
