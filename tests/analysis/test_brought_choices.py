@@ -19,7 +19,7 @@ class Runner:
     def __init__(self):
         self.kind = {first}
         self.x = torch.zeros(4, device="cuda")
-        self.graphs = {{}}
+        self.graphs, self.outs = {{}}, {{}}
         self.pool = torch.cuda.graph_pool_handle()
         self.record()
 
@@ -35,7 +35,7 @@ class Runner:
             torch.cuda.synchronize()
             self.graphs[rows] = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graphs[rows], pool=self.pool):
-                self.y = self.forward()
+                self.outs[rows] = self.forward()
 
     def step(self, x, kind: {type}, rows):
         if kind != self.kind:
@@ -43,7 +43,7 @@ class Runner:
             {then}
         self.x.copy_(x)
         self.graphs[rows].replay()
-        return self.y.clone()
+        return self.outs[rows].clone()
 """
 
 
@@ -84,7 +84,7 @@ class Engine:
     def run(self, x):
         self.x.copy_(x)
         self.graph.replay()
-        return self.y.clone()
+        return self.outs[rows].clone()
 """
 
 
