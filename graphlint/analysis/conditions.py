@@ -17,6 +17,7 @@ from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.values import (
     Class,
     Const,
+    Env,
     External,
     Fields,
     Function,
@@ -114,13 +115,18 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
         asked = tests and [*tests, *(kept.node for kept in frame.tests.values())]
         if not any(key in _attributes(test) for test in asked):
             continue
-        for name, owner in list(frame.env.fields.items()):
+        for name, owner in _names(frame.env):
             if type(owner) is Obj and owner.fields is fields and isinstance(name, str):
                 path = ast.Attribute(ast.Name(name, ast.Load()), str(key), ast.Load())
                 found = frame.env.fields.get(narrowing.path_text(path))
                 if found is not None and is_none(found):
                     return True
     return False
+
+
+def _names(env: Env) -> list[tuple[object, object]]:
+    """What a function's names mean, those that it closes over last."""
+    return [item for scope in (env, *env.parents()) for item in scope.fields.items()]
 
 
 @summary

@@ -110,10 +110,9 @@ def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[t
         return []
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
         if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None:
-            is_none = isinstance(node.ops[0], ast.Is) is polarity
-            return _kept(
-                m, node.left, frame, lambda part: (equality.identical(part, NONE) is not False) is is_none
-            )
+            if isinstance(node.ops[0], ast.Is) is polarity:
+                return _found_none(m, node.left, frame)
+            return _kept(m, node.left, frame, lambda part: equality.identical(part, NONE) is False)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
         return _isinstance_implied(m, node, polarity, frame)
     if isinstance(node, ast.Name) and (test := kept_test(node.id, frame)) is not None:
@@ -199,6 +198,14 @@ def _may_hold(owner: Value, name: str, keep: Callable[[Value], bool]) -> bool:
     """Whether a field of one of several objects may be as a test has found that of one of them."""
     held = owner.fields.get(name) if isinstance(owner, Obj) else None
     return not isinstance(held, Value) or any(map(keep, alternatives(held)))
+
+
+def _found_none(m: Machine, node: ast.expr, frame: Frame) -> list[tuple[str, Value]]:
+    """What is None is nothing else, also where nobody knows what else it might have been."""
+    value = quiet(m, node, frame)
+    if isinstance(value, Union) or (value is not None and isinstance(node, ast.Attribute)):
+        return [(path_text(node), NONE)] if equality.identical(value, NONE) is None else []
+    return _kept(m, node, frame, lambda part: equality.identical(part, NONE) is not False)
 
 
 def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:

@@ -76,3 +76,58 @@ def test_asking_whether_a_changing_number_is_there_freezes_nothing() -> None:
                 step.run(count)
         """
     )
+
+
+RUNNER = """
+import torch
+
+class Manager:
+    def __init__(self, model: torch.nn.Module, group, sizes: list[int]):
+        self.model, self.group, self.sizes = model, group, sizes
+        self.graphs, self.pool = {}, torch.cuda.graph_pool_handle()
+        self.hidden = None
+        self.x = torch.zeros(64, 8, device="cuda")
+
+    def forward_of(self, size: int):
+        def forward():
+            out = self.model(self.x[:size])
+            if self.group.is_last:
+                if TEST:
+                    self.hidden = torch.empty_like(out)
+                self.hidden[:size] = out
+
+        return forward
+
+    def capture(self):
+        for size in self.sizes:
+            forward = self.forward_of(size)
+            forward()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=self.pool):
+                forward()
+            self.graphs[size] = graph
+
+    def run(self, size: int, x: torch.Tensor):
+        self.x[:size].copy_(x)
+        self.graphs[size].replay()
+        return self.hidden[:size].clone()READ
+
+def main(model: torch.nn.Module, group):
+    manager = Manager(model, group, [64, 32, 16, 8, 4, 2, 1])
+    manager.capture()
+    for x in (torch.randn(2, 8, device="cuda"), torch.randn(2, 8, device="cuda")):
+        manager.forward_of(2)()
+        manager.run(2, x)
+"""
+
+
+def runner(test: str, read: str = "") -> str:
+    return RUNNER.replace("TEST", test).replace("READ", read)
+
+
+def test_a_closure_fills_a_field_of_what_it_closes_over() -> None:
+    check_marks(runner("self.hidden is None"))
+
+
+def test_a_closure_that_asks_for_something_else_rebinds_the_field() -> None:
+    check_marks(runner("self.group.fresh", "  # expect: CG201"))
