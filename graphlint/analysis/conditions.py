@@ -103,9 +103,7 @@ def _is_length(tensor: Tensor) -> bool:
 
 def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame) -> None:
     frame.conditions.append(settled.condition(m, node, value, polarity, decided, frame))
-    more = correlations.implied(node, polarity, frame)
-    if more is not None:
-        frame.conditions.append(more)
+    frame.conditions.extend(correlations.implied(node, polarity, frame))
 
 
 def finds_empty(m: Machine, fields: Fields, key: object) -> bool:

@@ -37,7 +37,22 @@ def _part_is_none(part: Value) -> bool | None:
     return isinstance(part, Const) and part.value is None
 
 
-def implied(node: ast.expr, polarity: bool, frame: Frame) -> Condition | None:
+def implied(node: ast.expr, polarity: bool, frame: Frame) -> list[Condition]:
+    """What the answer of a test says of other tests."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) is polarity:
+        return [
+            condition
+            for part, value in frame.operands.get(node, ())
+            for condition in (
+                Condition(frame.place(part), value, polarity, True),
+                *implied(part, polarity, frame),
+            )
+        ]
+    chosen_by = _by_none(node, polarity, frame)
+    return [] if chosen_by is None else [chosen_by]
+
+
+def _by_none(node: ast.expr, polarity: bool, frame: Frame) -> Condition | None:
     """What `x is None` says about the test that chose whether the local name `x` is None."""
     if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Name) or len(node.ops) != 1:
         return None

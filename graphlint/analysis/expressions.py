@@ -96,11 +96,14 @@ def _boolean(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     results: list[Value] = []
     mark = len(frame.conditions)
     undo: list[narrowing.Narrowing] = []
+    operands: list[tuple[ast.expr, Value]] = []
     try:
         for index, operand in enumerate(node.values):
             value = evaluate(m, operand, frame)
             results.append(value)
+            operands.append((operand, value))
             if index == len(node.values) - 1:
+                frame.operands[node] = operands
                 if correlations.answer_of(m, value) is (not wanted):
                     return Const(not wanted)
                 break

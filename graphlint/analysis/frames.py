@@ -156,6 +156,9 @@ class Frame:
 
     statement: ast.AST | None = None
     tests: dict[str, KeptTest] = field(default_factory=dict)
+    operands: dict[ast.BoolOp, list[tuple[ast.expr, Value]]] = field(
+        default_factory=dict
+    )  # as last evaluated
     born: int = 0  # earlier than everything that the call makes
     pinned: set[tuple[object, int]] = field(default_factory=set)  # numbers with one value from here on
 

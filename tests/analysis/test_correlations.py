@@ -54,6 +54,8 @@ COUNTS = "torch.ones(4, device='cuda')"
         (f"{COUNTS} if {MANY} else None", f"counts is not None and {MANY}", "expect"),
         (f"None if {MANY} else {COUNTS}", f"counts is not None and {MANY}", "ok"),
         (f"None if {MANY} else {COUNTS}", f"counts is None and {MANY}", "expect"),
+        (f"{COUNTS} if {MANY} else None", f"({MANY} and self.config.wide) and counts is None", "ok"),
+        (f"{COUNTS} if {MANY} else None", f"({MANY} or self.config.wide) and counts is None", "expect"),
     ],
 )
 def test_a_value_that_is_none_because_of_a_test(made: str, test: str, mark: str) -> None:
@@ -137,3 +139,24 @@ LEFT = "if not self.graphs:\n            return self.model(rows)\n        use = 
 )
 def test_what_is_done_only_where_nothing_is_captured(prepare: str, decide: str, mark: str) -> None:
     check_marked_rules(SETTINGS.format(prepare=prepare, decide=decide, mark=mark))
+
+
+NESTED = PROGRAM.replace(
+    """        if {test}:
+            y = y * self.count""",
+    """        if {test}:
+            if counts is None:
+                y = y * self.count""",
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "mark"),
+    [
+        (f"{MANY} and self.config.wide is not False", "ok"),
+        (f"self.net and (self.config.wide or {MANY})", "expect"),
+        ("self.config.wide is not False and self.net is not None", "expect"),
+    ],
+)
+def test_each_part_of_a_conjunction_holds_behind_it(test: str, mark: str) -> None:
+    check_marked_rules(NESTED.format(made=f"{COUNTS} if {MANY} else None", test=test, mark=mark))
