@@ -12,6 +12,7 @@ from graphlint.analysis.values import (
     Change,
     Const,
     Host,
+    Unknown,
     Value,
     alternatives,
 )
@@ -37,6 +38,9 @@ MODE = re.compile(
     r"forward_mode|encoder|is_dummy|statistic|metric|record|eager|fallback|\bcpu\b|is_hip|is_npu|is_xpu",
     re.IGNORECASE,
 )
+
+
+FAILURE = Unknown("exception")  # what leads to a handler
 
 
 @summary
@@ -66,10 +70,13 @@ def _weaker(one: Confidence, other: Confidence) -> Confidence:
 def _doubt(m: Machine, condition: Condition) -> Certainty:
     """What one undecided test leaves of certainty.
 
-    Modules are made in training mode, and a program that runs a backward pass has left them there.
+    Modules are made in training mode, and a program that runs a backward pass has left them there. A handler
+    runs when something has failed, which a warm-up would have shown.
     """
     if condition.polarity and m.trains and _reads_training(condition.place.node):
         return Certainty(Level.ERROR, Confidence.LIKELY)
+    if condition.value is FAILURE:
+        return Certainty(Level.ERROR, Confidence.POSSIBLE)
     if _chooses_mode(condition.place.node) or (m.cuts and _finds_nothing(condition)):
         return Certainty(Level.ERROR, Confidence.POSSIBLE)
     if change_of(condition.value) is not Change.CONFIG:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     branches,
+    certainty,
     conditions,
     names,
     statements,
@@ -17,7 +18,6 @@ from graphlint.analysis.events import CaptureGuarded
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import (
     Const,
-    Unknown,
 )
 from graphlint.facts.walking import walk
 
@@ -67,9 +67,9 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
     test = handler.type or ast.Constant(True)
     mark = len(frame.conditions)
     ast.copy_location(test, handler)
-    conditions.push(m, test, Unknown("exception"), True, False, frame)
+    conditions.push(m, test, certainty.FAILURE, True, False, frame)
     if handler.name:
-        m.heap.write(frame.env.fields, handler.name, Unknown("exception"))
+        m.heap.write(frame.env.fields, handler.name, certainty.FAILURE)
     m.handling += bool(captured)
     try:
         statements.execute(m, handler.body, frame)

@@ -1,0 +1,54 @@
+"""What only runs when something has failed is no more than possible: a warm-up would have shown it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marks
+
+PROGRAM = """
+import time
+
+import torch
+
+
+class Tuned:
+    def __init__(self, net):
+        self.net = net
+        self.x = torch.zeros(8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def best(self, name):
+        for _ in range(5):
+            try:
+                {tried}
+                return read_table(name)
+            except OSError:
+                {handled}
+        return None
+
+    def run(self):
+        return self.net(self.x, self.best("tuned"))
+
+    def capture(self):
+        self.run()
+        with torch.cuda.graph(self.graph):
+            self.y = self.run()
+
+
+def read_table(name):
+    with open(name) as table:
+        return table.read()
+"""
+
+CALLS = [("time.sleep(0.1)", "CG405"), ("print(self.x.sum().item())", "CG302")]
+
+
+@pytest.mark.parametrize(("call", "code"), CALLS)
+def test_in_a_handler(call: str, code: str) -> None:
+    check_marks(PROGRAM.format(tried="pass", handled=f"{call}  # ok: {code}"))
+
+
+@pytest.mark.parametrize(("call", "code"), CALLS)
+def test_in_what_is_tried(call: str, code: str) -> None:
+    check_marks(PROGRAM.format(tried=f"{call}  # expect: {code}", handled="pass"))
