@@ -34,8 +34,8 @@ STEPS_OF_CALLERS = 20_000
 # How many definitions in other files are run for a unit: more where they decide what is captured.
 CALLERS = 4
 CALLERS_OF_OPEN_REGIONS = 12
-# What callers of one file may take for nothing: after that no other one is run.
-STEPS_FOR_NOTHING = 15_000
+# What callers of one file may take for nothing, which is more than one may take: then no other one is run.
+STEPS_FOR_NOTHING = 21_000
 
 Task = tuple[Any, ...]
 """`("own", path)`, `("callers", path, most)` or `("run", path, qualname, steps, way, goals)`."""
