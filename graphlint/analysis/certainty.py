@@ -40,7 +40,7 @@ MODE = re.compile(
 )
 
 
-FAILURE = Unknown("exception")  # what leads to a handler
+FAILURE = Unknown("exception")  # what leads to a handler, but for that of a capture
 
 
 @summary

@@ -18,6 +18,7 @@ from graphlint.analysis.events import CaptureGuarded
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import (
     Const,
+    Unknown,
 )
 from graphlint.facts.walking import walk
 
@@ -67,9 +68,10 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
     test = handler.type or ast.Constant(True)
     mark = len(frame.conditions)
     ast.copy_location(test, handler)
-    conditions.push(m, test, certainty.FAILURE, True, False, frame)
+    failure = Unknown("exception") if captured else certainty.FAILURE
+    conditions.push(m, test, failure, True, False, frame)
     if handler.name:
-        m.heap.write(frame.env.fields, handler.name, certainty.FAILURE)
+        m.heap.write(frame.env.fields, handler.name, failure)
     m.handling += bool(captured)
     try:
         statements.execute(m, handler.body, frame)
