@@ -90,7 +90,7 @@ def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Val
 def _is_called_as_it_is(owner: Value) -> bool:
     """Whether `owner.__call__(...)` is `owner(...)`, which no class of the project says anything else of."""
     if isinstance(owner, Obj):
-        return isinstance(owner.cls, str) or owner.cls.find("__call__") is None
+        return owner.cls != "super" if isinstance(owner.cls, str) else owner.cls.find("__call__") is None
     return isinstance(owner, (Function, Partial, External, Unknown))
 
 

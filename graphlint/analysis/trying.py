@@ -21,6 +21,7 @@ from graphlint.analysis.values import (
     Unknown,
 )
 from graphlint.facts.walking import walk
+from graphlint.rules import operations
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
@@ -68,7 +69,7 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
     test = handler.type or ast.Constant(True)
     mark = len(frame.conditions)
     ast.copy_location(test, handler)
-    failure = Unknown("exception") if captured else certainty.FAILURE
+    failure = Unknown("exception") if captured or _asks(test) else certainty.FAILURE
     conditions.push(m, test, failure, True, False, frame)
     if handler.name:
         m.heap.write(frame.env.fields, handler.name, failure)
@@ -80,6 +81,13 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
     finally:
         m.handling -= bool(captured)
         del frame.conditions[mark:]
+
+
+def _asks(caught: ast.expr) -> bool:
+    """Whether a handler is the other answer to a question: `except KeyError` after `return table[key]`."""
+    types = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    asking = operations.listed("asking_errors")
+    return any(isinstance(each, ast.Name) and each.id in asking for each in types)
 
 
 def _leaves_program(handler: ast.ExceptHandler) -> bool:

@@ -52,3 +52,8 @@ def test_in_a_handler(call: str, code: str) -> None:
 @pytest.mark.parametrize(("call", "code"), CALLS)
 def test_in_what_is_tried(call: str, code: str) -> None:
     check_marks(PROGRAM.format(tried=f"{call}  # expect: {code}", handled="pass"))
+
+
+def test_a_handler_that_is_the_other_answer_to_a_question() -> None:
+    asks = PROGRAM.replace("except OSError", "except KeyError")
+    check_marks(asks.format(tried="pass", handled="print(self.x.sum().item())  # expect: CG302"))
