@@ -121,6 +121,12 @@ def end(m: Machine, place: Place, *, told: bool = True) -> Capture | None:
     return capture
 
 
+def end_to_graph(m: Machine, place: Place) -> Value:
+    """Close the innermost capture in a way that gives its graph."""
+    record = end(m, place)
+    return record.graph if record is not None and record.graph is not None else Unknown("graph")
+
+
 class Alternatives:
     """Keeps apart what alternatives open: only one of them happens, so that one end closes it.
 

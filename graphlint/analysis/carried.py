@@ -14,7 +14,7 @@ from graphlint.analysis.events import StateLeft
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item, Write
 from graphlint.analysis.parts import tensors_in
-from graphlint.analysis.values import Fields, Mapping, Sequence_, Tensor, Value, alternatives
+from graphlint.analysis.values import Fields, Mapping, Sequence_, Storage, Tensor, Value, alternatives
 from graphlint.rules import operations
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ def note_refilled(m: Machine, owner: Tensor) -> None:
     m.refilled[owner.storage] = m.clock
 
 
+def is_refilled(m: Machine, record: Capture, storage: Storage) -> bool:
+    """Whether eager code has written into memory since a capture."""
+    return m.refilled.get(storage, -1) >= record.clock
+
+
 def replayed(m: Machine, record: Capture, place: Place) -> None:
     """Tell of state that the replay before has left behind, or that is filled beside its memory."""
     graph = record.graph
@@ -75,15 +80,14 @@ def replayed(m: Machine, record: Capture, place: Place) -> None:
     again = graph.fields.get("stamp", 0) >= 2
     for cell, (write, read, sure) in record.carried.items():
         last = record.written.get(cell)
-        if last is not write or _is_refilled(m, record, read.value):
+        if last is not write or _is_any_refilled(m, record, read.value):
             continue
-        if not again and not _is_refilled(m, record, write.value):
+        if not again and not _is_any_refilled(m, record, write.value):
             continue
         event = StateLeft(place=write.place, name=read.name, read=read.place, replayed=place)
         event.chain, event.capture, event.certainty = write.chain, record, sure
         m.emit(event)
 
 
-def _is_refilled(m: Machine, record: Capture, value: Value) -> bool:
-    """Whether eager code has written into this memory since the capture."""
-    return any(m.refilled.get(tensor.storage, -1) >= record.clock for tensor in tensors_in(value, PARTS))
+def _is_any_refilled(m: Machine, record: Capture, value: Value) -> bool:
+    return any(is_refilled(m, record, tensor.storage) for tensor in tensors_in(value, PARTS))

@@ -111,7 +111,7 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
     for frame in reversed(m.frames):
         tests = [c.place.node for c in frame.conditions if not c.decided]
         asked = tests and [*tests, *(kept.node for kept in frame.tests.values())]
-        if not any(key in _attributes(test) for test in asked):
+        if not any(key in attributes_in(test) for test in asked):
             continue
         for name, owner in _names(frame.env):
             if type(owner) is Obj and owner.fields is fields and isinstance(name, str):
@@ -128,9 +128,9 @@ def _names(env: Env) -> list[tuple[object, object]]:
 
 
 @summary
-def _attributes(test: ast.AST) -> frozenset[object]:
-    """The names of the attributes that a test mentions."""
-    return frozenset(part.attr for part in walk(test) if isinstance(part, ast.Attribute))
+def attributes_in(node: ast.AST) -> frozenset[str]:
+    """The names of the attributes that a test, or any other text, mentions."""
+    return frozenset(part.attr for part in walk(node) if isinstance(part, ast.Attribute))
 
 
 def fills_tested_item(m: Machine, node: ast.AST) -> bool:

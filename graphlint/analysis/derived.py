@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import carried
 from graphlint.analysis.events import InputDerived
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Read, Write, value_in
@@ -72,9 +73,9 @@ def _leads_to(value: Value, tensor: Tensor) -> bool:
 
 def _is_behind(m: Machine, record: Capture, tensor: Tensor) -> bool:
     """Whether what a tensor was computed from has been rewritten since the capture, and it itself has not."""
-    if tensor.parameter or tensor.storage in record.filled or _rewritten(m, record, tensor.storage):
+    if tensor.parameter or tensor.storage in record.filled or carried.is_refilled(m, record, tensor.storage):
         return False
-    return any(_rewritten(m, record, source) for source in tensor.storage.sources)
+    return any(carried.is_refilled(m, record, source) for source in tensor.storage.sources)
 
 
 def _are_weights_behind(m: Machine, record: Capture, tensor: Tensor) -> bool:
@@ -82,11 +83,7 @@ def _are_weights_behind(m: Machine, record: Capture, tensor: Tensor) -> bool:
     if tensor.storage in m.memo.get(PERHAPS_WEIGHTS, ()):
         return False
     weights = (source for source in tensor.storage.sources if source.owner == "parameter")
-    return any(_rewritten(m, record, source) for source in weights)
-
-
-def _rewritten(m: Machine, record: Capture, storage: Storage) -> bool:
-    return m.refilled.get(storage, -1) >= record.clock
+    return any(carried.is_refilled(m, record, source) for source in weights)
 
 
 def _was_passed(record: Capture, write: Write) -> bool:

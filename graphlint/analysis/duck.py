@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import hints, names, synthesis
+from graphlint.analysis import hints, library, names, synthesis
 from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import optim
@@ -40,16 +40,12 @@ class Uses:
     own: frozenset[str] = frozenset()  # the methods of the object
 
 
-def _is_of_tensors(name: str) -> bool:
-    return operations.is_tensor_method(f"Tensor.{name}")
-
-
 def guess(m: Machine, function: Function, name: str, change: Change, place: Place) -> Value | None:
     """Instances of the classes that fit the uses of parameter `name`; None when nothing is guessed."""
     uses = uses_of(function, name)
     if not uses.attributes and not uses.arities and not uses.handed_to:
         return None
-    if any(map(_is_of_tensors, uses.attributes)) and not uses.arities:
+    if any(map(library.is_tensor_method, uses.attributes)) and not uses.arities:
         return hints.argument_tensor(m, change, place)
     if uses.is_operand and not uses.arities and uses.attributes <= operations.listed("module_casts"):
         return hints.argument_tensor(m, change, place)  # moved like a module, but given to one

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import certainty
+from graphlint.analysis import carried, certainty
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, HostWork
 from graphlint.analysis.frames import Place
@@ -98,7 +98,7 @@ def _sources(capture: Capture, works: dict[Storage, Work], operand: Tensor) -> I
 def replayed(m: Machine, record: Capture) -> None:
     """A graph is replayed: with results that were computed from what has changed since."""
     for made, work in record.facts.get("host-work", {}).items():
-        if work.recorded and not _is_written_since(m, record, made):
+        if work.recorded and not carried.is_refilled(m, record, made):
             if any(_changes(m, record, each) for each in work.sources - {made}):
                 _tell(m, record, work, None)
 
@@ -108,7 +108,7 @@ def read(m: Machine, tensors: Iterable[Tensor], place: Place) -> None:
     for tensor in tensors if not m.captures else ():
         for record in m.finished if tensor.device in ON_HOST else ():
             work = record.facts.get("host-work", {}).get(tensor.storage)
-            if work is None or not work.sums or _is_written_since(m, record, tensor.storage):
+            if work is None or not work.sums or carried.is_refilled(m, record, tensor.storage):
                 continue
             if record.graph is not None and record.graph.fields.get("stamp", 0):
                 _tell(m, record, work, place)
@@ -124,11 +124,7 @@ def _changes(m: Machine, record: Capture, source: Storage) -> bool:
     """Whether memory holds something new since the capture: by the program, or by the replays themselves."""
     if source in record.facts.get("host-copies", ()):
         return True
-    return _is_written_since(m, record, source) or _is_replaced(record, source)
-
-
-def _is_written_since(m: Machine, record: Capture, storage: Storage) -> bool:
-    return m.refilled.get(storage, -1) >= record.clock
+    return carried.is_refilled(m, record, source) or _is_replaced(record, source)
 
 
 def _is_replaced(record: Capture, storage: Storage) -> bool:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import carried, tensor_ops
 from graphlint.analysis.events import InputIgnored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
@@ -88,7 +88,7 @@ def _is_ignored(m: Machine, record: Capture, frame: Frame, then: Tensor, given: 
         return False
     copied = _is_copied_once(m, record, then)
     is_read = (copied or then.storage in record.storages) and not given.parameter
-    written = m.refilled.get(then.storage, -1) >= record.clock
+    written = carried.is_refilled(m, record, then.storage)
     since = frame.began
     # What a new capture of this call has done with it is not done when it is not made.
     if copied or _is_made(given):
@@ -99,7 +99,7 @@ def _is_ignored(m: Machine, record: Capture, frame: Frame, then: Tensor, given: 
 def _is_copied_once(m: Machine, record: Capture, then: Tensor) -> bool:
     """Whether a graph reads a copy of the argument, made for its capture, which nobody writes again."""
     copies = (each for each in record.storages if then.storage in each.sources and _is_copy(each))
-    return any(each not in record.filled and m.refilled.get(each, -1) < record.clock for each in copies)
+    return any(each not in record.filled and not carried.is_refilled(m, record, each) for each in copies)
 
 
 def _is_copy(storage: Storage) -> bool:

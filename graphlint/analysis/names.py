@@ -83,12 +83,6 @@ def _is_local_of_region(m: Machine, value: Value) -> bool:
     return len(m.frames) == m.captures[-1].depth + 1 and change_of(value) is not Change.CHANGING
 
 
-def global_name(m: Machine, module: ModuleFile, name: str, place: Place) -> Value:
-    """A global of `module`, a builtin, or unknown."""
-    value = module_attribute(m, module, name)
-    return _read_global(m, module, name, value, place) if value is not None else _elsewhere(module, name)
-
-
 def _read_global(m: Machine, module: ModuleFile, name: str, value: Value, place: Place) -> Value:
     """What reading a global that holds `value` gives."""
     if m.captures:

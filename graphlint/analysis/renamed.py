@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import lifetimes
+from graphlint.analysis import carried, lifetimes
 from graphlint.analysis.graphs import Capture, Changed, Read, names_other_memory, value_in
 from graphlint.analysis.values import Fields, Storage, Tensor, Value, same
 
@@ -32,7 +32,7 @@ def changed(m: Machine, record: Capture) -> Iterator[Changed]:
     found = [
         (storage, given_up)
         for storage in record.storages
-        if _is_input(storage) and m.refilled.get(storage, -1) < record.clock
+        if _is_input(storage) and not carried.is_refilled(m, record, storage)
         for fields, key in m.names_of.get(storage, ())
         if (given_up := _given_up(m, record, storage, fields, key)) is not None
     ]

@@ -34,18 +34,13 @@ def note_tests(m: Machine, capture: Capture) -> None:
 def _fields_tested(condition: Condition) -> frozenset[str]:
     """The fields that a test looks at, itself or through methods and properties of the same file."""
     place = condition.place
-    found = set(_attributes(place.node))
+    found = set(conditions.attributes_in(place.node))
     pending = set(found)
     while pending:
         bodies = [node for name, node in place.module.functions() if name.rpartition(".")[2] in pending]
-        pending = set().union(*map(_attributes, bodies)) - found
+        pending = set().union(*map(conditions.attributes_in, bodies)) - found
         found |= pending
     return frozenset(found)
-
-
-@summary
-def _attributes(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.attr for part in walk(node) if isinstance(part, ast.Attribute))
 
 
 def renewal(record: Capture, among: Sequence[Obj]) -> Capture | None:
@@ -114,7 +109,7 @@ def _emptied_fields(node: ast.AST) -> frozenset[str]:
 def _asked_for(node: ast.AST) -> frozenset[str]:
     """The names of attributes that the tests of a function look at."""
     tests = [part.test for part in walk(node) if isinstance(part, ast.If)]
-    return frozenset().union(*map(_attributes, tests))
+    return frozenset().union(*map(conditions.attributes_in, tests))
 
 
 def _answers(again: Capture, write: Write) -> bool:

@@ -209,7 +209,7 @@ def _is_same_name(one: Read, other: Read) -> bool:
 
 def _is_refilled(m: Machine, record: Capture, value: Value) -> bool:
     """Whether the program still writes the memory of an input, which it must have by another name."""
-    return all(m.refilled.get(each.storage, -1) >= record.clock for each in tensors_in(value, 0))
+    return all(carried.is_refilled(m, record, each.storage) for each in tensors_in(value, 0))
 
 
 def _memories(value: Value) -> set[object]:

@@ -241,10 +241,6 @@ class Project:
         """The modules of all files that hold a mark."""
         return self._parse_all(self.marked_paths())
 
-    def defining(self, name: str) -> list[ModuleFile]:
-        """The modules of all files with a `def` or `class` of this name, at any depth."""
-        return self._parse_all(self._searched("defines", name))
-
     def writing(self, field: str) -> list[ModuleFile]:
         """The modules of all files that assign an attribute of this name."""
         return self._parse_all(self._searched("writes", field))

@@ -1,4 +1,4 @@
-"""Searches: which files hold a name, define it, write it or call it; nothing is parsed for that."""
+"""Searches: which files hold a name, write it or call it; nothing is parsed for that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _OF_TEXT = {
     "imports": imports_package,
     "quotes": quotes,
 }
-_OF_SCANS = frozenset({"defines", "writes"})
 
 
 class Searches:
@@ -66,8 +65,8 @@ class Searches:
 
     def _finds(self, search: Search, path: str) -> bool:
         kind, name = search
-        if kind in _OF_SCANS:
-            return name in getattr(self._scanned[path].scan, kind)
+        if kind == "writes":
+            return name in self._scanned[path].scan.writes
         if path not in self._single:
             self._single[path] = Mentions([self._bytes_of(path)])
             self._single[path].build_index()
@@ -80,7 +79,7 @@ class Searches:
         if kind in _OF_TEXT:
             holds, mentions = _OF_TEXT[kind], self._mentions
             return tuple(self._paths[at] for at in mentions.of(name) if holds(mentions.content(at), name))
-        return tuple(path for path in self._paths if name in getattr(self._scanned[path].scan, kind))
+        return tuple(path for path in self._paths if name in self._scanned[path].scan.writes)
 
     def _recall(self, search: Search) -> tuple[str, ...]:
         kept = {path for path in self._recalled[search] if path not in self._changed}

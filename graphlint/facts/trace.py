@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 Search = tuple[str, str]
-"""A kind of search (`defines`, `writes`, `mentions`, `derives`) and the name searched for."""
+"""A kind of search (`writes`, `mentions`, `derives`, …) and the name searched for."""
 Part = tuple[str, str]
 """A file, and what of it was looked at, as `facts/outline.py` names it."""
 

@@ -16,7 +16,6 @@ from graphlint.analysis.values import (
     External,
     Function,
     Obj,
-    Unknown,
     Value,
     is_none,
 )
@@ -61,8 +60,7 @@ def capture_mode(value: Value | None, default: str) -> str:
 
 @model("torch.cuda.Stream.end_capture")
 def _end_capture(call: Call) -> Value:
-    record = captures.end(call.m, call.place)
-    return record.graph if record is not None and record.graph is not None else Unknown("graph")
+    return captures.end_to_graph(call.m, call.place)
 
 
 @model("torch.cuda.CUDAGraph.launch")

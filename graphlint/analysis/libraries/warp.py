@@ -101,8 +101,7 @@ def _begin(call: Call) -> Value:
 
 @model("warp.capture_end")
 def _end(call: Call) -> Value:
-    record = captures.end(call.m, call.place)
-    return record.graph if record is not None and record.graph is not None else Unknown("graph")
+    return captures.end_to_graph(call.m, call.place)
 
 
 @model("warp.capture_launch")
