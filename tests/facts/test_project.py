@@ -210,7 +210,11 @@ def test_a_star_import_can_give_only_names_that_its_files_hold(tmp_path: Path) -
 
 class TestRecalledSearches:
     def test_answers_of_an_earlier_run_hold_but_for_what_has_changed(self, tmp_path: Path) -> None:
-        texts = {"a.py": "import torch\nrun(x)\nx.run = 1\n", "b.py": "import torch\n", "c.py": "def run(): pass\n"}
+        texts = {
+            "a.py": "import torch\nrun(x)\nx.run = 1\n",
+            "b.py": "import torch\n",
+            "c.py": "def run(): pass\n",
+        }
         asked = [("mentions", "run"), ("calls", "run"), ("writes", "run"), ("imports", "torch")]
 
         def project() -> Project:
