@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import answers
 from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     Change,
@@ -126,7 +127,7 @@ def _turns_on(condition: Condition) -> bool:
     Training is none of those: modules are made in it.
     """
     node, answer = condition.place.node, condition.polarity
-    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        node, answer = node.operand, not answer
+    if isinstance(node, ast.expr):
+        node, answer = answers.plain(node, answer)
     is_flag = isinstance(node, (ast.Name, ast.Attribute)) and not _reads_training(node)
     return answer and is_flag and _chooses_mode(node)

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    answers,
     correlations,
     host_work,
     narrowing,
@@ -88,7 +89,7 @@ def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> boo
     answer = truth(value)
     if answer is None:
         answer = correlations.assumed(m, value)
-    if m.captures and (answer is None or isinstance(node, ast.Compare)) and not narrowing.asks_for_none(node):
+    if m.captures and (answer is None or isinstance(node, ast.Compare)) and not answers.asks_for_none(node):
         bounds = how == "while" and isinstance(node, ast.Compare)
         tensor_ops.host_use(m, node, value, "loop" if bounds else "branch", frame)
     elif m.captures and isinstance(value, Const) and isinstance(value.value, bool):
@@ -138,14 +139,10 @@ def fills_tested_item(m: Machine, node: ast.AST) -> bool:
     if not isinstance(node, ast.Assign):
         return False
     filled = {ast.unparse(target) for target in node.targets if isinstance(target, ast.Subscript)}
-    open_tests = [c for c in m.frame.conditions if not c.decided and c.polarity]
+    open_tests = [c.place.node for c in m.frame.conditions if not c.decided and c.polarity]
     return any(
-        isinstance(test := c.place.node, ast.Compare)
-        and isinstance(test.ops[0], ast.Is)
-        and isinstance(test.comparators[0], ast.Constant)
-        and test.comparators[0].value is None
-        and ast.unparse(test.left) in filled
-        for c in open_tests
+        answers.asks_for_none(test) and answers.finds_none(test, True) and ast.unparse(test.left) in filled
+        for test in open_tests
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import answers
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Const, Host, Union, Unknown, Value, alternatives, join
@@ -54,16 +55,13 @@ def implied(node: ast.expr, polarity: bool, frame: Frame) -> list[Condition]:
 
 def _by_none(node: ast.expr, polarity: bool, frame: Frame) -> Condition | None:
     """What `x is None` says about the test that chose whether the local name `x` is None."""
-    if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Name) or len(node.ops) != 1:
+    if not answers.asks_for_none(node) or not isinstance(node.left, ast.Name):
         return None
-    other, value = node.comparators[0], frame.env.fields.get(node.left.id)
-    if not isinstance(node.ops[0], (ast.Is, ast.IsNot)) or not isinstance(value, Union):
-        return None
-    if value.chosen_by is None or not (isinstance(other, ast.Constant) and other.value is None):
+    value = frame.env.fields.get(node.left.id)
+    if not isinstance(value, Union) or value.chosen_by is None:
         return None
     test, when_none = value.chosen_by
-    is_none = isinstance(node.ops[0], ast.Is) is polarity
-    return Condition(frame.place(node), test, when_none is is_none, True)
+    return Condition(frame.place(node), test, when_none is answers.finds_none(node, polarity), True)
 
 
 def assumed(m: Machine, value: Value) -> bool | None:

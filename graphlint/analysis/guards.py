@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import conditions, equality, narrowing
+from graphlint.analysis import answers, conditions, equality, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Const, Fields, Host, Obj, Union, Value, alternatives, is_none, join_all
 from graphlint.facts.pernode import per_node
@@ -77,11 +77,7 @@ def of_test(m: Machine, test: ast.expr, frame: Frame) -> Guard | None:
 @per_node
 def _tested(test: ast.expr) -> tuple[ast.Attribute | None, bool, bool]:
     """The field that a test looks at, whether it asks for None, and whether it asks for the opposite."""
-    negated = False
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        negated, test = not negated, test.operand
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-        other = test.comparators[0]
-        if isinstance(test.left, ast.Attribute) and isinstance(other, ast.Constant) and other.value is None:
-            return test.left, True, negated is not isinstance(test.ops[0], ast.IsNot)
-    return (test if isinstance(test, ast.Attribute) else None), False, negated
+    test, answer = answers.plain(test, True)
+    if answers.asks_for_none(test) and isinstance(test.left, ast.Attribute):
+        return test.left, True, not answers.finds_none(test, answer)
+    return (test if isinstance(test, ast.Attribute) else None), False, not answer

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    answers,
     conditions,
     equality,
     graph_keys,
@@ -35,13 +36,6 @@ if TYPE_CHECKING:
 Narrowing = dict[str, tuple[Value | None, Value]]
 
 
-def asks_for_none(node: ast.AST) -> bool:
-    """`x is None`: a number that changes from call to call is there in every call."""
-    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-        return False
-    return isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
-
-
 def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowing:
     """Rebind names whose alternatives a test rules out; returns what to put back afterwards."""
     saved: Narrowing = {}
@@ -56,10 +50,7 @@ def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowin
 
 def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> None:
     """What `key in graphs`, or `graphs.get(key)` that is not None, says: the entry is one of those there."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        _note_found(m, node.operand, not polarity, frame)
-        return
-    looked_up = _lookup(node, polarity)
+    looked_up = _lookup(*answers.plain(node, polarity))
     table, key = [quiet(m, part, frame) for part in looked_up] if looked_up is not None else (None, None)
     if isinstance(table, Mapping) and key is not None and table.fields:
         identity, held = identity_of(key), join_all(value for _, value in table.entries())
@@ -74,7 +65,7 @@ def _lookup(node: ast.expr, polarity: bool) -> tuple[ast.expr, ast.expr] | None:
     operator, call = node.ops[0], node.left
     if isinstance(operator, (ast.In, ast.NotIn)):
         return (node.comparators[0], node.left) if isinstance(operator, ast.In) is polarity else None
-    if not asks_for_none(node) or isinstance(operator, ast.Is) is polarity:
+    if not answers.asks_for_none(node) or answers.finds_none(node, polarity):
         return None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
         return (call.func.value, call.args[0]) if len(call.args) == 1 else None
@@ -102,17 +93,15 @@ def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
 
 
 def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _implied(m, node.operand, not polarity, frame)
-    if isinstance(node, ast.BoolOp):
-        if isinstance(node.op, ast.And) is polarity:
-            return [pair for part in node.values for pair in _implied(m, part, polarity, frame)]
-        return []
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None:
-            if isinstance(node.ops[0], ast.Is) is polarity:
-                return _found_none(m, node.left, frame)
-            return _kept(m, node.left, frame, lambda part: equality.identical(part, NONE) is False)
+    parts = answers.parts(node, polarity)
+    return [pair for part, answer in parts for pair in _implied_by(m, part, answer, frame)]
+
+
+def _implied_by(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
+    if answers.asks_for_none(node):
+        if answers.finds_none(node, polarity):
+            return _found_none(m, node.left, frame)
+        return _kept(m, node.left, frame, lambda part: equality.identical(part, NONE) is False)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
         return _isinstance_implied(m, node, polarity, frame)
     if isinstance(node, ast.Name) and (test := kept_test(node.id, frame)) is not None:
@@ -141,10 +130,9 @@ def kept_test(name: str, frame: Frame) -> ast.expr | None:
 @per_node
 def _names_tested(node: ast.expr) -> frozenset[str]:
     """The names in a test that says something about one of them; none for other expressions."""
-    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        node = node.operand
+    node, _ = answers.plain(node, True)
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-    if not is_call and not isinstance(node, ast.BoolOp) and not asks_for_none(node):
+    if not is_call and not isinstance(node, ast.BoolOp) and not answers.asks_for_none(node):
         return frozenset()
     return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name)) - {"isinstance"}
 

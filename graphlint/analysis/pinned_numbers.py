@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import narrowing
+from graphlint.analysis import answers, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Const, Host, Value
@@ -40,26 +40,23 @@ def _tested(m: Machine, frame: Frame) -> set[tuple[object, int]]:
 
 
 def _identified(m: Machine, test: ast.expr, answer: bool, frame: Frame) -> Iterator[tuple[object, int]]:
-    for node, number in _pins(test, answer):
-        value = narrowing.quiet(m, node, frame)
+    for part, its_answer in answers.parts(test, answer):
+        node, number = _pin(part, its_answer)
+        value = narrowing.quiet(m, node, frame) if node is not None else None
         if isinstance(value, Host):
             yield identity_of(value), number
 
 
-def _pins(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, int]]:
-    """The numbers that a test with this answer leaves one value, and the value."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _pins(test.operand, not answer)
-    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is answer:
-        for part in test.values:
-            yield from _pins(part, answer)
-    elif isinstance(test, (ast.Name, ast.Attribute)) and not answer:
-        yield test, 0
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+def _pin(test: ast.expr, answer: bool) -> tuple[ast.expr | None, int]:
+    """The number that a test with this answer leaves one value, if there is one, and the value."""
+    if isinstance(test, (ast.Name, ast.Attribute)) and not answer:
+        return test, 0
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
         other = test.comparators[0]
         number = other.value if isinstance(other, ast.Constant) and type(other.value) is int else None
         equal = isinstance(test.ops[0], ast.Eq if answer else ast.NotEq)
         if number is not None and equal:
-            yield test.left, number
-        elif (type(test.ops[0]), answer, number) in NOTHING_LEFT:
-            yield test.left, 0
+            return test.left, number
+        if (type(test.ops[0]), answer, number) in NOTHING_LEFT:
+            return test.left, 0
+    return None, 0

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import narrowing
+from graphlint.analysis import answers, narrowing
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Change, Host, Unknown, Value
@@ -57,18 +57,15 @@ def _answers(
     m: Machine, node: ast.expr, value: Value | None, polarity: bool, frame: Frame
 ) -> Iterator[tuple[object, bool]]:
     """What an answer implies of configuration: of parts of a conjunction, and of tests that a name keeps."""
-    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        node, value, polarity = node.operand, None, not polarity
-    kept = narrowing.kept_test(node.id, frame) if isinstance(node, ast.Name) else None
-    if kept is not None:
-        yield from _answers(m, kept, value, polarity, frame)
-    elif isinstance(node, ast.BoolOp):
-        for part in node.values if isinstance(node.op, ast.And) is polarity else ():
-            yield from _answers(m, part, None, polarity, frame)
-    else:
-        tested = narrowing.quiet(m, node, frame) if value is None else value
-        if isinstance(tested, (Host, Unknown)) and _stays(m, node, tested, frame):
-            yield identity_of(tested), polarity
+    for part, answer in answers.parts(node, polarity):
+        known = value if part is node else None
+        kept = narrowing.kept_test(part.id, frame) if isinstance(part, ast.Name) else None
+        if kept is not None:
+            yield from _answers(m, kept, known, answer, frame)
+            continue
+        tested = narrowing.quiet(m, part, frame) if known is None else known
+        if isinstance(tested, (Host, Unknown)) and _stays(m, part, tested, frame):
+            yield identity_of(tested), answer
 
 
 def _stays(m: Machine, node: ast.expr, value: Host | Unknown, frame: Frame) -> bool:
