@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphlint.analysis import extents
 from graphlint.analysis.events import Called, CaptureEnded
-from graphlint.analysis.values import Const, Host, SliceValue, Storage, Tensor, Value, is_none
+from graphlint.analysis.values import Host, SliceValue, Storage, Tensor, is_none
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 
@@ -59,15 +60,11 @@ def _broadcasts(target: Tensor, source: Tensor) -> bool:
     """Whether a known dimension of the source is repeated: what has no dimensions at all is meant to be."""
     if target.shape is None or not source.shape or target.part is not None or source.part is not None:
         return False
-    wanted, given = [[_size(each) for each in shape] for shape in (target.shape, source.shape)]
+    wanted, given = [[extents.number(each) for each in shape] for shape in (target.shape, source.shape)]
     if len(given) < len(wanted):
         return False
     pairs = list(zip(reversed(wanted), reversed(given), strict=False))
     return any(size is not None and size > 1 and other == 1 for size, other in pairs)
-
-
-def _size(value: Value) -> int | None:
-    return value.value if isinstance(value, Const) and type(value.value) is int else None
 
 
 def _cuts_off(target: Tensor, source: Tensor) -> bool:
@@ -78,8 +75,8 @@ def _cuts_off(target: Tensor, source: Tensor) -> bool:
     bound = part.upper
     if isinstance(bound, Host) and isinstance(bound.symbol, tuple):
         return bound.symbol[:2] == ("size", target.storage.serial)
-    size = _size(target.shape[0]) if target.shape else None
-    return size is not None and _size(bound) == size
+    size = extents.number(target.shape[0]) if target.shape else None
+    return size is not None and extents.number(bound) == size
 
 
 def _cuts_off_as_written(event: Called) -> bool:
@@ -95,9 +92,9 @@ def _cuts_off_as_written(event: Called) -> bool:
         isinstance(target, Tensor)
         and target.part is None
         and target.shape
-        and _size(target.shape[0]) is not None
+        and extents.number(target.shape[0]) is not None
     ):
-        sizes.append(str(_size(target.shape[0])))
+        sizes.append(str(extents.number(target.shape[0])))
     return part.lower is None and part.upper is not None and ast.unparse(part.upper) in sizes
 
 

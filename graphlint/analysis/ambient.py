@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import expressions, generators, hints
+from graphlint.analysis import expressions, generators, hints, signatures
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import NONE, Change, Class, Env, Obj, Value, alternatives, is_none, join_all
 from graphlint.facts.pernode import per_node
@@ -50,10 +50,9 @@ def _annotation(module: ModuleFile, name: str) -> ast.expr | None:
 
 def _of_parameter(function: Def, given: ast.expr) -> ast.expr | None:
     """The annotation of the parameter that a setter stores."""
-    parameters = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     if not isinstance(given, ast.Name):
         return None
-    return next((each.annotation for each in parameters if each.arg == given.id), None)
+    return next((each.annotation for each in signatures.named(function.args) if each.arg == given.id), None)
 
 
 def _made(m: Machine, module: ModuleFile, given: ast.expr, place: Place) -> Value:

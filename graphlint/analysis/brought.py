@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis import graph_keys, ignored, tensor_ops
+from graphlint.analysis import graph_keys, ignored, own_text, signatures, tensor_ops
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture, HostUse, Item, Read
 from graphlint.analysis.values import Change, Const, Host, Mapping, Sequence_, Value
@@ -53,7 +53,7 @@ def _given(frame: Frame) -> dict[object, tuple[Value, str]]:
     assert frame.function is not None
     spec, held = frame.function.node.args, frame.env.fields
     found: dict[object, tuple[Value, str]] = {}
-    for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+    for arg in signatures.named(spec):
         if isinstance(value := held.get(arg.arg), Value):
             found[arg.arg] = (value, arg.arg)
     more = held.get(spec.kwarg.arg) if spec.kwarg is not None else None
@@ -95,8 +95,7 @@ def _considered(function: ast.AST) -> frozenset[str]:
     chosen = _names([*tests, *keys])
     plain = [part for part in parts if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name)]
     made = [part.value for part in plain if _names(part.targets) & chosen]
-    stored = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    return frozenset(chosen | _names(made) | stored | _named_always(function))
+    return frozenset(chosen | _names(made) | own_text.names_bound(function) | _named_always(function))
 
 
 def _named_always(function: ast.AST) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from graphlint.analysis import signatures
 from graphlint.analysis.classes import Def
 from graphlint.analysis.own_text import text_of
 from graphlint.facts.pernode import summary
@@ -39,8 +40,7 @@ def _uses_one_of(function: Def, classes: Iterable[Members]) -> bool:
 @summary
 def _used_of_parameters(function: Def) -> dict[str, tuple[set[str], set[str]]]:
     """The attributes of each parameter without an annotation that a function uses, and calls."""
-    spec = function.args
-    plain = [arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if arg.annotation is None]
+    plain = [arg.arg for arg in signatures.named(function.args) if arg.annotation is None]
     found: dict[str, tuple[set[str], set[str]]] = {name: (set(), set()) for name in plain}
     for part in walk(function):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in found:

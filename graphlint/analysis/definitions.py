@@ -9,6 +9,7 @@ from graphlint.analysis import (
     calls,
     classes,
     expressions,
+    signatures,
 )
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
@@ -43,14 +44,7 @@ def function_value(m: Machine, node: FunctionNode, frame: Frame, name: str) -> F
 
 
 def _defaults(m: Machine, args: ast.arguments, frame: Frame) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    positional = [*args.posonlyargs, *args.args]
-    for arg, default in zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True):
-        found[arg.arg] = expressions.evaluate(m, default, frame)
-    for arg, kw_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        if kw_default is not None:
-            found[arg.arg] = expressions.evaluate(m, kw_default, frame)
-    return found
+    return {name: expressions.evaluate(m, each, frame) for name, each in signatures.defaults(args)}
 
 
 def define_function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Value:

@@ -9,12 +9,13 @@ def of_first_rows(owner: Tensor, index: Value) -> tuple[Value, ...] | None:
     """The sizes of `owner[:n]`, where `n` and the number of rows are constants; None where they are not."""
     if owner.shape is None or not isinstance(index, SliceValue):
         return None
-    rows, wanted = _number(owner.shape[0]) if owner.shape else None, _number(index.upper)
-    from_start = is_none(index.lower) or _number(index.lower) == 0
+    rows, wanted = number(owner.shape[0]) if owner.shape else None, number(index.upper)
+    from_start = is_none(index.lower) or number(index.lower) == 0
     if rows is None or wanted is None or wanted < 0 or not from_start or not is_none(index.step):
         return None
     return (Const(min(rows, wanted)), *owner.shape[1:])
 
 
-def _number(value: Value) -> int | None:
+def number(value: Value | None) -> int | None:
+    """The whole number that a value is known to be."""
     return value.value if isinstance(value, Const) and type(value.value) is int else None

@@ -70,7 +70,7 @@ def _is_turned_for_good(m: Machine, capture: Capture, cell: Cell, write: Write) 
     before = read.value.value if read is not None and isinstance(read.value, Const) else None
     turned = isinstance(before, bool) and isinstance(write.value, Const) and write.value.value is not before
     others = (w for w in m.writes.get(cell, ()) if not w.capturing)
-    return turned and all(w.place.function.endswith(".__init__") for w in others)
+    return turned and all(w.by_constructor for w in others)
 
 
 def _guarded(written: list[InPlace], write: Write) -> list[InPlace]:

@@ -85,6 +85,10 @@ class Write:
     passed: tuple[Condition, ...] = ()  # and those by which a call would have left before
 
     @property
+    def by_constructor(self) -> bool:
+        return self.place.function.endswith(".__init__")
+
+    @property
     def brought(self) -> bool:
         """Whether a test of what differs from call to call led to it: `if epoch == last`."""
         return any(change_of(condition.value) is Change.CHANGING for condition in self.under)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import carried, tensor_ops
+from graphlint.analysis import carried, signatures, tensor_ops
 from graphlint.analysis.events import InputIgnored
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
@@ -58,8 +58,7 @@ def frame_at_capture(record: Capture, frame: Frame) -> Frame | None:
 
 def _parameters(frame: Frame) -> Iterator[str]:
     assert frame.function is not None
-    arguments = frame.function.node.args
-    return (arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    return (arg.arg for arg in signatures.named(frame.function.node.args))
 
 
 def _pairs(m: Machine, then: object, given: object) -> Iterator[tuple[Tensor, Tensor]]:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphlint.analysis import signatures
 from graphlint.analysis.classes import Def
 from graphlint.analysis.values import Const, Value, join_all
 from graphlint.facts.questions import question
@@ -56,9 +57,5 @@ def _passed(word: ast.keyword) -> tuple[str, bool, Any]:
 
 
 def _constant_defaults(function: Def) -> Iterator[tuple[str, Any]]:
-    spec = function.args
-    positional = [*spec.posonlyargs, *spec.args]
-    with_defaults = positional[len(positional) - len(spec.defaults) :]
-    for arg, default in [*zip(with_defaults, spec.defaults), *zip(spec.kwonlyargs, spec.kw_defaults)]:
-        if isinstance(default, ast.Constant):
-            yield arg.arg, default.value
+    defaults = signatures.defaults(function.args)
+    return ((name, default.value) for name, default in defaults if isinstance(default, ast.Constant))

@@ -62,6 +62,14 @@ _SAYING = frozenset({ast.Constant, ast.Call, ast.ImportFrom})
 _CONTEXTS = frozenset({"graph", "Graph"})
 
 
+@summary
+def names_bound(node: ast.AST) -> frozenset[str]:
+    """The names that a loop or function binds, nested functions included."""
+    return frozenset(
+        part.id for part in walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
+
+
 def names_reached(methods: Mapping[str, ast.AST], name: str) -> Iterator[str]:
     """The functions of one scope that a function mentions, transitively, itself included."""
     yield from reached_from(name, methods.keys(), lambda current: text_of(methods[current]).names)

@@ -22,9 +22,7 @@ def has(loop: ast.For | ast.AsyncFor | ast.While) -> bool:
     text = own_text.text_of(loop)
     if not text.captures or not text.replays:
         return False
-    counted = {
-        part.id for part in walk(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    }
+    counted = own_text.names_bound(loop)
     tests = (part.test for part in walk(loop) if isinstance(part, ast.If))
     return any(
         isinstance(name, ast.Name) and name.id in counted

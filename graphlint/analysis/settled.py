@@ -74,4 +74,4 @@ def _stays(m: Machine, node: ast.expr, value: Host | Unknown, frame: Frame) -> b
         return value.change <= Change.CONFIG
     fields = narrowing.fields_of(m, node.value, frame)
     writes = m.writes.get((id(fields), node.attr), ())
-    return bool(writes) and all(w.place.function.endswith(".__init__") for w in writes)
+    return bool(writes) and all(w.by_constructor for w in writes)

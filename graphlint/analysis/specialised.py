@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import roots
+from graphlint.analysis import extents, roots
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import Const, Function, Obj, Sequence_, SliceValue, Tensor, Value, is_none
@@ -36,7 +36,7 @@ def of_keys(kernel: Obj, arguments: Arguments) -> Signature:
     names = [each.arg for each in wrapped.node.args.args]
     given = dict(zip(names, arguments.args, strict=False)) | arguments.kwargs
     return tuple(
-        (_number(given.get(str(key.value))),) if isinstance(key, Const) else None for key in keys.items
+        (extents.number(given.get(str(key.value))),) if isinstance(key, Const) else None for key in keys.items
     )
 
 
@@ -45,7 +45,7 @@ def _sizes(value: Value) -> Sizes | None:
         return None
     if value.shape is None:
         return (_rows(value),)
-    first, *others = [_number(size) for size in value.shape] or [None]
+    first, *others = [extents.number(size) for size in value.shape] or [None]
     return (_rows(value) if first is None else first, *others)
 
 
@@ -54,14 +54,9 @@ def _rows(tensor: Tensor) -> Rows | None:
     if tensor.part is None:
         return (tensor.storage.serial, None)
     part = tensor.part
-    if isinstance(part, SliceValue) and is_none(part.lower) and _number(part.upper) is not None:
-        return (tensor.storage.serial, _number(part.upper))
+    if isinstance(part, SliceValue) and is_none(part.lower) and extents.number(part.upper) is not None:
+        return (tensor.storage.serial, extents.number(part.upper))
     return None
-
-
-def _number(value: Value | None) -> int | None:
-    known = isinstance(value, Const) and type(value.value) is int
-    return value.value if known else None  # type: ignore[union-attr]
 
 
 def tries_algorithms(m: Machine, module: ModuleFile) -> bool:

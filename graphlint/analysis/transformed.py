@@ -24,7 +24,7 @@ def write_of(m: Machine, record: Capture, use: HostUse) -> Write | None:
     for cell in use.cells & record.host_reads.keys():
         read, turned = record.host_reads[cell], renewals.writes_since(m, record, cell)
         earlier = (write for write in m.writes.get(cell, ()) if write not in turned)
-        if turned and _is_turned(read, turned) and all(map(_is_of_constructor, earlier)):
+        if turned and _is_turned(read, turned) and all(write.by_constructor for write in earlier):
             return turned[-1]
     return None
 
@@ -39,10 +39,6 @@ def _is_turned(read: Read, writes: list[Write]) -> bool:
     )
     same_place = len({write.place.key for write in writes}) == 1
     return turned and same_place and _rewrites_tensors(read.owner.cls, writes[-1])
-
-
-def _is_of_constructor(write: Write) -> bool:
-    return write.place.function.endswith(".__init__")
 
 
 def _rewrites_tensors(info: ClassInfo, write: Write) -> bool:

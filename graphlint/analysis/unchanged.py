@@ -10,13 +10,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import tensor_ops
+from graphlint.analysis import own_text, signatures, tensor_ops
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Host, Unknown, Value, alternatives
-from graphlint.facts.pernode import summary
-from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
@@ -48,23 +46,14 @@ def _given(record: Capture, frame: Frame) -> Iterator[Value]:
         return
     at_capture = {id(loop): iteration for loop, iteration in record.loops}
     turned = [loop.place.node for loop in frame.loops if at_capture.get(id(loop)) != loop.iteration]
-    bound = frozenset[str]().union(*map(_bound, turned))
-    spec = frame.function.node.args
-    names = {arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+    bound = frozenset[str]().union(*map(own_text.names_bound, turned))
+    names = {arg.arg for arg in signatures.named(frame.function.node.args)}
     if not any(isinstance(loop, ast.expr) for loop in turned):
         names = frame.env.fields.keys() - bound
     for name in names:
         held = frame.env.fields.get(name)
         if isinstance(held, Value):
             yield held
-
-
-@summary
-def _bound(loop: ast.AST) -> frozenset[str]:
-    """The names that a loop binds."""
-    return frozenset(
-        part.id for part in walk(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    )
 
 
 def _parts(values: Iterator[Value]) -> Iterator[Value]:

@@ -324,8 +324,6 @@ def _quantified(call: Call) -> Value:
     "builtins.divmod",
     "builtins.hash",
     "builtins.ord",
-    "triton.cdiv",
-    "triton.next_power_of_2",
 )
 def _arithmetic(call: Call) -> Value:
     if call.args and isinstance(call.args[0], Tensor):
