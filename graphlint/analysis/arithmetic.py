@@ -31,7 +31,6 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
     alternatives,
-    join,
     join_all,
     now,
 )
@@ -82,10 +81,7 @@ def binary(
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame)
     if isinstance(left, Sequence_) and isinstance(op, ast.Add):
-        made = _concatenated(left, right)
-        if orders.of(m, left) == orders.of(m, right):
-            orders.note(m, made, orders.of(m, left))
-        return made
+        return _concatenated(m, left, right)
     if isinstance(left, Sequence_) and isinstance(op, ast.Mult):
         return Sequence_(left.items, left.kind, left.rest or join_all(left.items) if left.items else None)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -95,28 +91,27 @@ def binary(
             binary(m, node, op, a, b, frame) for a in alternatives(left)[:3] for b in alternatives(right)[:3]
         ]
         return join_all(parts)
+    change = max(change_of(left), change_of(right))
     if any(isinstance(part, Unknown) and part.typed == "numpy" for part in (left, right)):
         arrays.read(m, (left, right), frame.place(node))
-        return Unknown(COMPUTED, max(change_of(left), change_of(right)), "numpy")
-    if isinstance(op, ast.Div):
-        path = host.joined_path(left, right, max(change_of(left), change_of(right)))
-        if path is not None:
-            return path
+        return Unknown(COMPUTED, change, "numpy")
+    path = host.joined_path(left, right, change) if isinstance(op, ast.Div) else None
+    if path is not None:
+        return path
     is_text = isinstance(op, ast.Add) and any(host.is_text(side) for side in (left, right))
     return derived(("binary", type(op).__name__), left, right, kind=host.TEXT if is_text else "any")
 
 
-def _concatenated(left: Sequence_, right: Value) -> Sequence_:
+def _concatenated(m: Machine, left: Sequence_, right: Value) -> Sequence_:
     if isinstance(right, Sequence_):
-        rest = (
-            right.rest
-            if left.rest is None
-            else left.rest
-            if right.rest is None
-            else join(left.rest, right.rest)
-        )
-        return Sequence_((*left.items, *right.items), left.kind, rest, max(left.change, right.change))
-    return Sequence_(left.items, left.kind, Unknown("concatenation"), left.change)
+        rests = [rest for rest in (left.rest, right.rest) if rest is not None]
+        rest = join_all(rests) if rests else None
+        made = Sequence_((*left.items, *right.items), left.kind, rest, max(left.change, right.change))
+    else:
+        made = Sequence_(left.items, left.kind, Unknown("concatenation"), left.change)
+    if orders.of(m, left) == orders.of(m, right):
+        orders.note(m, made, orders.of(m, left))
+    return made
 
 
 def _folded(op: ast.operator, left: Const, right: Const) -> Value:

@@ -90,13 +90,7 @@ def log_write(
     under = conditions.undecided(m)
     conditional = bool(under) and any(not c.decided for c in m.frame.conditions)
     record = Write(place, m.chain(place), m.clock, bool(m.captures), value, augmented, conditional, local)
-    record.filling = (fills and not local) or (
-        conditional
-        and (
-            (not local and conditions.finds_empty(m, fields, key))
-            or conditions.fills_tested_item(m, place.node)
-        )
-    )
+    record.filling = (fills and not local) or (conditional and _is_filling(m, fields, key, place, local))
     record.step, record.under, record.passed = m.step, under, settled.passed(m)
     filled = m.filled.get(cell) or m.effects.get(cell)
     if filled is not None and filled.graph is not None:
@@ -111,6 +105,12 @@ def log_write(
         carried.note_write(m, fields, key, record)
         m.captures[-1].written[cell] = record
         m.captures[-1].first.setdefault(cell, record)
+
+
+def _is_filling(m: Machine, fields: Fields, key: Any, place: Place, local: bool) -> bool:
+    """Whether a test on the way to a write has found the cell, or the item, empty."""
+    finds_empty = not local and conditions.finds_empty(m, fields, key)
+    return finds_empty or conditions.fills_tested_item(m, place.node)
 
 
 def displaced(m: Machine, fields: Fields, key: Any, value: Value, place: Place, name: str) -> None:

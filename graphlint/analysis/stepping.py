@@ -37,6 +37,7 @@ from graphlint.analysis.values import (
 )
 
 if TYPE_CHECKING:
+    from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
 
 
@@ -161,6 +162,10 @@ def call(
     *,
     same: Set[object] = frozenset(),
 ) -> Value:
+    """Call a method of an object as the program does that nobody has written.
+
+    `given` holds the arguments of the first call of each method; those named in `same` are given again.
+    """
     assert isinstance(owner.cls, ClassInfo)
     found = owner.cls.find(name)
     if found is None:
@@ -174,15 +179,10 @@ def call(
     if given is not None:
         first = given.setdefault(name, arguments)
         given_arguments.repeat(arguments, first, same)
-    opened, replays, born = len(m.captures), m.own_replays, Obj("call", place).serial
-    before = len(m.finished)
+    opened, born = len(m.captures), Obj("call", place).serial
+    replays, finished = m.own_replays, len(m.finished)
     result = calls.call(m, value, arguments, method, frame, place)
-    if m.own_replays > replays:
-        m.replaying.setdefault(owner.serial, set()).add(name)
-    if len(m.finished) > before:
-        m.capturing.setdefault(owner.serial, set()).add(name)
-    if any(not capture.lazy for capture in m.finished[before:]):  # every time: this sets the object up
-        m.prepared.setdefault(owner.serial, set()).add(name)
+    _note_done(m, owner, name, m.own_replays > replays, m.finished[finished:])
     if len(m.captures) > opened:
         _close_captures(m, owner, opened, frame, place)
     m.handed_out |= {
@@ -190,6 +190,16 @@ def call(
     }
     drive(m, result)
     return result
+
+
+def _note_done(m: Machine, owner: Obj, name: str, replayed: bool, captured: Sequence[Capture]) -> None:
+    """Remember what a method does; one that captures every time sets the object up."""
+    if replayed:
+        m.replaying.setdefault(owner.serial, set()).add(name)
+    if captured:
+        m.capturing.setdefault(owner.serial, set()).add(name)
+    if any(not capture.lazy for capture in captured):
+        m.prepared.setdefault(owner.serial, set()).add(name)
 
 
 def drive(m: Machine, result: Value) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ else:
 
 PATTERNS = ("captured", "compiled", "never", "guards", "holes", "transparent", "unfollowed")
 KEYS = ("recognise", *PATTERNS, "operators", "assume", "stands_for", "lives", "device")
+KEYS_OF_LIFE = ("class", "given", "filled", "between")
 DEVICES = ("cuda", "cpu")
 Constant = bool | int | float | str
 
@@ -172,10 +173,14 @@ def _operator(table: Mapping[str, object], name: str) -> Operator:
 def _assumptions(value: object, name: str) -> tuple[tuple[Pattern, Constant], ...]:
     if not isinstance(value, dict):
         raise ProfileError(f"`assume` of profile `{name}` must be a table")
-    for text, constant in value.items():
+    return tuple((_pattern(text, "assume", name), each) for text, each in _constants(value, "assume", name))
+
+
+def _constants(table: dict[str, object], key: str, name: str) -> Iterator[tuple[str, Constant]]:
+    for text, constant in table.items():
         if not isinstance(constant, (bool, int, float, str)):
-            raise ProfileError(f"`assume` of profile `{name}`: `{text}` must be a boolean, number or string")
-    return tuple((_pattern(text, "assume", name), constant) for text, constant in value.items())
+            raise ProfileError(f"`{key}` of profile `{name}`: `{text}` must be a boolean, number or string")
+        yield text, constant
 
 
 def _stand_ins(value: object, name: str) -> tuple[tuple[Pattern, str], ...]:
@@ -192,9 +197,12 @@ def _stand_ins(value: object, name: str) -> tuple[tuple[Pattern, str], ...]:
 
 def _life(table: Mapping[str, object], name: str) -> Life:
     for key in table:
-        if key not in ("class", "between", "given", "filled"):
-            raise ProfileError(f"unknown key `{key}` in `lives` of profile `{name}`")
+        if key not in KEYS_OF_LIFE:
+            raise ProfileError(
+                f"unknown key `{key}` in `lives` of profile `{name}`{_nearest(key, KEYS_OF_LIFE)}"
+            )
     cls, between, given = table.get("class"), table.get("between"), table.get("given", {})
     if not isinstance(cls, str) or not isinstance(between, str) or not isinstance(given, dict):
         raise ProfileError(f"`lives` of profile `{name}` needs `class` and `between`, and `given` as a table")
-    return Life(_pattern(cls, "lives", name), between, tuple(given.items()), _texts(table, "filled", name))
+    constants = tuple(_constants(given, "given", name))
+    return Life(_pattern(cls, "lives", name), between, constants, _texts(table, "filled", name))

@@ -82,7 +82,8 @@ class Wrapper:
         ({"class": "a:B"}, "needs `class` and `between`"),
         ({"class": "a:B", "between": "plan", "given": []}, "needs `class` and `between`"),
         ({"class": "a b", "between": "plan"}, "is not of the form"),
-        ({"class": "a:B", "between": "plan", "fill": []}, "unknown key `fill`"),
+        ({"class": "a:B", "between": "plan", "fill": []}, "did you mean `filled`"),
+        ({"class": "a:B", "between": "plan", "given": {"x": []}}, "boolean, number or string"),
         ({"class": "a:B", "between": "plan", "filled": "x"}, "must be a list of strings"),
     ],
 )
