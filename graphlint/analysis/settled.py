@@ -2,6 +2,9 @@
 
 `if not self.use_graphs: self.reset()` and a graph that is captured under `if self.use_graphs` never happen in
 one run of the program: what the reset does, no replay of that graph will see.
+
+Such answers hold for the whole run, and are kept with captures and writes. What a test says of others
+behind it, also of numbers that change, is for `correlations.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -47,57 +47,56 @@ def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     What captures again is a step of its own: only when it has had its turn is a replay judged. Where the
     first step captures on demand, everything is done once more on what it captured.
     """
+    given: dict[str, Arguments] = {}
+
+    def run(names: Sequence[str], same: Set[object] = frozenset()) -> None:
+        call_each(m, owner, names, frame, node, given, same=same)
+
     roles = roles_of(m, owner)
     prepared = m.prepared.get(owner.serial, set())
     again = [name for name in roles.capture if name not in prepared]
     steps = [name for name in roles.step if name not in prepared]
-    before, given = captures.own(m), dict[str, Arguments]()
     if again:
-        call_each(m, owner, roles.replay, frame, node, given)
         order = list(methods_of(owner.cls)) if isinstance(owner.cls, ClassInfo) else []
         plain = [name for name in order if name in {*steps, *again} - {*roles.replay}]
-        call_each(m, owner, [*plain, *roles.replay], frame, node, given)
+        run(roles.replay)
+        run([*plain, *roles.replay])
         return
-    call_each(m, owner, steps, frame, node, given)
+    before = captures.own(m)
+    run(steps)
     set_up = m.prepared.get(owner.serial, set())
     if not set_up.isdisjoint({*steps} - {*roles.replay}):
         m.visits.clear()  # what was done often to set the object up is served from now on
     through = [name for name in steps if name in m.replaying.get(owner.serial, ()) and name not in set_up]
     replaying, counted = roles.replay or through, m.counted
-    call_each(m, owner, replaying, frame, node, given)
-    _serve_others(m, owner, replaying, frame, node, given)
+    run(replaying)
+    _serve_others(m, owner, [name for name in replaying if name in given], given, run)
     if m.counted > counted:  # something is done in some rounds only: see what the round after it finds
-        call_each(m, owner, replaying, frame, node, given)
-    readers = _readers_of_kept(m, owner, steps)
-    call_each(m, owner, readers, frame, node, given)
+        run(replaying)
+    run(_readers_of_kept(m, owner, steps))
     if captures.own(m) > before:
         plain = [name for name in steps if name not in {*roles.replay, *set_up}]
-        plain = [
-            name for name in plain if not setups.comes_before(m, name, m.capturing.get(owner.serial, ()))
-        ]
-        call_each(m, owner, plain, frame, node, given)
-        call_each(m, owner, roles.replay, frame, node, given, same=_keys_of_graphs(m))
+        capturing = m.capturing.get(owner.serial, ())
+        run([name for name in plain if not setups.comes_before(m, name, capturing)])
+        run(roles.replay, same=_keys_of_graphs(m))
 
 
 def _serve_others(
-    m: Machine,
-    owner: Obj,
-    names: Sequence[str],
-    frame: Frame,
-    node: ast.AST,
-    given: dict[str, Arguments],
+    m: Machine, owner: Obj, called: Sequence[str], given: dict[str, Arguments], run: Callable[..., None]
 ) -> None:
-    """Sessions that the program hands out are served in turn: each comes back as it was left."""
-    called = [name for name in names if name in given]
+    """Sessions that the program hands out are served in turn: each comes back as it was left.
+
+    `run` calls methods of the object, with arguments of the first call again where it is told which.
+    """
     brought = [v for name in called for v in given[name].all() if isinstance(v, Obj)]
     sessions = [(each.fields, dict(each.fields)) for each in brought if _keeps_outputs(m, each)]
     if sessions:
-        call_each(m, owner, called, frame, node, given)
+        run(called)
         for fields, left in sessions:
             fields.update(left)
-        call_each(m, owner, called, frame, node, given)
+        run(called)
     elif keys := _keys_of_kept(owner):
-        call_each(m, owner, called, frame, node, given, same=keys)
+        run(called, same=keys)
 
 
 def _keys_of_kept(owner: Obj) -> set[object]:
