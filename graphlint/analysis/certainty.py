@@ -41,7 +41,7 @@ MODE = re.compile(
 )
 
 
-FAILURE = Unknown("exception")  # what leads to a handler, but for that of a capture
+FAILURE = Unknown("exception")  # what leads to a handler, but for that of a capture or of a question
 
 
 @summary

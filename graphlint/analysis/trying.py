@@ -91,5 +91,5 @@ def _asks(caught: ast.expr) -> bool:
 
 
 def _leaves_program(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler ends by raising, so that nothing goes on as if the capture had not been tried."""
+    """Whether a handler raises, on some way through it: then it does not just go on without the graph."""
     return any(isinstance(part, ast.Raise) for part in walk(handler))
