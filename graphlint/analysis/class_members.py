@@ -15,7 +15,7 @@ from graphlint.analysis import (
     subclasses,
 )
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import (
     NONE,
@@ -155,8 +155,4 @@ def class_name(m: Machine, info: ClassInfo, name: str) -> Value | None:
 
 def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether reading the attribute calls the method."""
-    for decorator in node.decorator_list:
-        name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
-        if name in PROPERTIES:
-            return True
-    return False
+    return any(last_name(decorator) in PROPERTIES for decorator in node.decorator_list)

@@ -235,8 +235,7 @@ def is_module_class(dotted: str) -> bool:
 def names_record(decorator: ast.expr) -> bool:
     """Whether a class decorator makes the constructor from annotated fields."""
     node = decorator.func if isinstance(decorator, ast.Call) else decorator
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return name in ("dataclass", "define", "frozen", "attrs", "s", "mutable", "config")
+    return last_name(node) in ("dataclass", "define", "frozen", "attrs", "s", "mutable", "config")
 
 
 def _is_setter(node: Def) -> bool:

@@ -12,7 +12,7 @@ from graphlint.analysis import (
     signatures,
 )
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import (
     Class,
@@ -149,7 +149,7 @@ def _is_static(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def _apply_method_decorator(
     m: Machine, value: Value, decorator: ast.expr, owner: Value, frame: Frame
 ) -> Value:
-    name = decorator.id if isinstance(decorator, ast.Name) else getattr(decorator, "attr", "")
+    name = last_name(decorator)
     if name in ("staticmethod", "property", "cached_property", "abstractmethod", "setter", "override"):
         return value
     if name == "classmethod":

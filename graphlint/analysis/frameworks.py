@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.values import Function
 from graphlint.facts.questions import question
 from graphlint.profiles import Constant, Life, Operator, Profile, built_in, named
@@ -137,7 +137,7 @@ def _is_decorated(
 ) -> bool:
     for decorator in carrier.decorator_list:
         named_ = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if _last(named_) == pattern.decorator and _comes_from(module, named_, pattern):
+        if last_name(named_) == pattern.decorator and _comes_from(module, named_, pattern):
             return True
     return False
 
@@ -149,17 +149,13 @@ def _is_of_kind(module: ModuleFile, pattern: Pattern, owner: ast.ClassDef, seen:
     seen.add(owner.name)
     for base in owner.bases:
         plain = base.value if isinstance(base, ast.Subscript) else base
-        name = _last(plain)
+        name = last_name(plain)
         if pattern.owns(name) and _comes_from(module, plain, pattern):
             return True
         for other in module.definitions(name) if name not in seen else ():
             if isinstance(other, ast.ClassDef) and _is_of_kind(module, pattern, other, seen):
                 return True
     return False
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _comes_from(module: ModuleFile, node: ast.expr, pattern: Pattern) -> bool:
@@ -208,27 +204,20 @@ def _role(
     return _first_role(profiles, meant)
 
 
-def _first_role(profiles: Iterable[Profile], meant: object) -> Role:
-    assert callable(meant)
-    for profile in profiles:
-        for operator in profile.operators:
-            if meant(operator.function):
-                return Role(operator=operator)
-        if any(map(meant, profile.guards)):
-            return Role(guard=True)
-        if any(map(meant, profile.holes)):
-            return Role(hole=True)
-        if any(map(meant, profile.transparent)):
-            return Role(transparent=True)
-        if any(map(meant, profile.unfollowed)):
-            return Role(unfollowed=True)
-        for pattern, constant in profile.assume:
-            if meant(pattern):
-                return Role(assumed=constant)
-        for pattern, function in profile.stands_for:
-            if ":" not in function and meant(pattern):
-                return Role(stands_for=function)
-    return NO_ROLE
+def _first_role(profiles: Iterable[Profile], meant: Callable[[Pattern], bool]) -> Role:
+    roles = (stated for profile in profiles for stated in _stated(profile))
+    return next((Role(**{key: value}) for pattern, key, value in roles if meant(pattern)), NO_ROLE)
+
+
+def _stated(profile: Profile) -> Iterator[tuple[Pattern, str, Any]]:
+    """What a profile says of functions, as fields of their roles; of several the first counts."""
+    yield from ((operator.function, "operator", operator) for operator in profile.operators)
+    yield from ((pattern, "guard", True) for pattern in profile.guards)
+    yield from ((pattern, "hole", True) for pattern in profile.holes)
+    yield from ((pattern, "transparent", True) for pattern in profile.transparent)
+    yield from ((pattern, "unfollowed", True) for pattern in profile.unfollowed)
+    yield from ((pattern, "assumed", constant) for pattern, constant in profile.assume)
+    yield from ((pattern, "stands_for", name) for pattern, name in profile.stands_for if ":" not in name)
 
 
 def role_of_external(m: Machine, dotted: str) -> Role:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from graphlint.analysis.classes import last_name
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
@@ -49,7 +50,7 @@ def _is_decorated(node: ast.AST) -> bool:
     decorators = getattr(node, "decorator_list", ())
     called = [d.func if isinstance(d, ast.Call) and not d.args else d for d in decorators]
     last = {name.rpartition(".")[2] for name in operations.listed("no_grad")}
-    return any((d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "")) in last for d in called)
+    return any(last_name(each) in last for each in called)
 
 
 def note_frozen(m: Machine, tensors: Iterable[Tensor], *, frozen: bool) -> None:

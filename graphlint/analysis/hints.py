@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import class_members, expressions, frameworks, host, subclasses, synthesis
-from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import optim
 from graphlint.analysis.parts import change_of
@@ -96,7 +96,7 @@ def resolve(m: Machine, node: ast.expr, module: ModuleFile) -> Value:
 
 
 def _named(m: Machine, node: ast.expr, module: ModuleFile, change: Change, place: Place) -> Value:
-    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    name = last_name(node)
     if name in NUMBERS and isinstance(node, ast.Name):
         return Host(NUMBERS[name], change)
     if name in SEQUENCES and isinstance(node, ast.Name):
@@ -168,7 +168,7 @@ def argument_tensor(m: Machine, change: Change, place: Place, kind: str | None =
 
 
 def _generic(m: Machine, node: ast.Subscript, module: ModuleFile, change: Change, place: Place) -> Value:
-    base = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
+    base = last_name(node.value)
     inner = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if base in ("Optional",):
         return _joined([value_of(m, inner[0], module, change, place), NONE])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import calls, definitions, expressions, functions, hints
 from graphlint.analysis.arguments import Arguments
-from graphlint.analysis.classes import ClassInfo
+from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.libraries import module_containers, nn
 from graphlint.analysis.libraries.registry import Call
@@ -84,10 +84,7 @@ def _field_default(m: Machine, default: ast.expr, frame: Frame) -> Value:
     m.frames.append(frame)
     try:
         if isinstance(default, ast.Call):
-            name = (
-                default.func.id if isinstance(default.func, ast.Name) else getattr(default.func, "attr", "")
-            )
-            if name in ("field", "Field", "attrib"):
+            if last_name(default.func) in ("field", "Field", "attrib"):
                 return _from_field_call(m, default, frame)
         return expressions.evaluate(m, default, frame)
     finally:

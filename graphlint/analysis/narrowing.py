@@ -13,6 +13,7 @@ from graphlint.analysis import (
     graph_keys,
     kinds,
 )
+from graphlint.analysis.classes import last_name
 from graphlint.analysis.frames import Frame, KeptTest
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import (
@@ -138,7 +139,7 @@ def _names_tested(node: ast.expr) -> frozenset[str]:
 
 
 def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
-    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    name = last_name(node.func)
     if name == "is_tensor":
         return _kept(m, node.args[0], frame, lambda part: isinstance(part, Tensor) is polarity or _open(part))
     if name != "isinstance" or len(node.args) != 2:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import generators, setups, synthesis
-from graphlint.analysis.classes import ClassInfo, Def
+from graphlint.analysis.classes import ClassInfo, Def, last_name
 from graphlint.analysis.own_text import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
 from graphlint.facts.pernode import summary
@@ -194,7 +194,7 @@ def _calls_in_regions(node: Def) -> frozenset[str]:
 
 def _is_capturing(block: ast.With) -> bool:
     called = [item.context_expr.func for item in block.items if isinstance(item.context_expr, ast.Call)]
-    names = {f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "") for f in called}
+    names = set(map(last_name, called))
     return bool(names & operations.listed("capturing"))
 
 
@@ -253,7 +253,7 @@ def _is_entry(name: str, node: Def, called: set[str]) -> bool:
 
 
 def _is_accessor(node: Def) -> bool:
-    names = {d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list}
+    names = set(map(last_name, node.decorator_list))
     return bool(names & {"property", "cached_property", "staticmethod", "abstractmethod", "setter"})
 
 
