@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 import graphlint
 from graphlint.cli import cli
 from graphlint.facts.cache import FactsCache
+from graphlint.facts.cachefile import TAG
 from graphlint.facts.project import Project
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.problem import Problem
@@ -256,6 +257,23 @@ def test_clean_removes_the_cache_of_the_project_only(run: Run, project: Path) ->
     assert (result.exit_code, result.stdout) == (0, f"removed {project / '.graphlint_cache'}\n")
     assert sorted(entry.name for entry in project.iterdir()) == ["pkg", "pyproject.toml"]
     assert run("clean").exit_code == 0
+
+
+def test_clean_removes_nothing_for_a_path_that_does_not_exist(run: Run, project: Path) -> None:
+    cache = project / ".graphlint_cache"
+    cache.mkdir()
+    (cache / "CACHEDIR.TAG").write_text(TAG)
+    result = run("clean", ".", "absent")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "graphlint: absent: does not exist\n"
+    assert cache.is_dir()
+    assert run("clean").stdout.startswith("removed ")
+
+
+def test_clean_says_when_there_is_nothing_to_remove(run: Run) -> None:
+    result = run("clean")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("nothing to remove: ")
 
 
 def test_clean_leaves_a_folder_alone_that_is_no_cache(run: Run, project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -16,6 +17,9 @@ def clean(paths: tuple[Path, ...]) -> None:
     from graphlint.config import cache_folder
     from graphlint.facts.cache import clean as remove
 
+    for path in paths:
+        if not os.path.lexists(path):  # else the cache of a project around it would go
+            raise Trouble(f"{path}: does not exist")
     folder = cache_folder(load(paths, None, isolated=True).root)
     try:
         removed = remove(folder)
@@ -23,5 +27,7 @@ def clean(paths: tuple[Path, ...]) -> None:
         raise Trouble(f"{folder}: cannot be removed: {error.strerror or error}") from None
     if removed:
         click.echo(f"removed {folder}")
-    elif folder.exists():
+    elif os.path.lexists(folder):
         raise Trouble(f"{folder}: is not a cache of graphlint and was left alone")
+    else:
+        click.echo(f"nothing to remove: there is no {folder}")
