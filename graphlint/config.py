@@ -41,7 +41,7 @@ class Config:
     `select` and `ignore` hold code prefixes: `""` for every rule, `CG3` for a family, a code for one rule.
     `per_file_ignores` holds such prefixes by a pattern as in .gitignore, meant from `root`.
     `profiles` names the profiles to use, None for those of the frameworks that the project uses; what that
-    comes to is put in `in_force` by the analysis.
+    comes to is put in `in_force` by the analysis. `is_partial` is set for a run over less than all of `root`.
     """
 
     root: Path = field(default_factory=Path.cwd)
@@ -55,6 +55,7 @@ class Config:
     profiles: tuple[str, ...] | None = None
     own_profiles: tuple[Profile, ...] = ()
     in_force: tuple[Profile, ...] = ()
+    is_partial: bool = False
 
     def is_enabled(self, code: str) -> bool:
         """Return whether findings of `code` are wanted: the longest prefix decides, `ignore` on a tie."""

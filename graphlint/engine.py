@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -67,6 +67,7 @@ def check(
     `analyse` stands in for the real analysis.
     """
     found = discover(paths, exclude=config.exclude, root=config.root)
+    config = replace(config, is_partial=not _covers(paths, config.root))
     if given is not None:
         found = _with(found, given_file(*given))
     sources = _sources(found, config)
@@ -99,6 +100,12 @@ def _check(
         sources,
         tuple(analysis.unneeded) if analysis else (),
     )
+
+
+def _covers(paths: Iterable[str | Path], root: Path) -> bool:
+    """Whether the folder of the configuration, or one above, is among the paths."""
+    real = os.path.realpath(root)
+    return any(Path(real).is_relative_to(os.path.realpath(path)) for path in paths)
 
 
 def _with(found: Discovered, given: FoundFile) -> Discovered:

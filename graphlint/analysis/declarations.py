@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import frameworks, roots
+from graphlint.analysis import entries, frameworks, roots
 from graphlint.facts.looking import start_of, start_of_body
 from graphlint.finding import Confidence, Finding, Level, Span
 from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
@@ -118,8 +118,8 @@ def _captured_entry(project: Project, config: Config, entry: str, found: Declare
     if module is not None and nodes:
         found.paths.add(str(module.path))
         _note(found, module, f"captured: {entry}")
-    else:
-        found.findings.append(_unmatched(config, "captured", entry))
+    elif entries.are_complete(project, config, entry.rpartition(":")[0]):
+        found.findings.append(entries.unmatched(config, "captured", entry))
 
 
 def _guard_entry(project: Project, config: Config, entry: str, found: Declared) -> None:
@@ -130,7 +130,8 @@ def _guard_entry(project: Project, config: Config, entry: str, found: Declared) 
     if module is not None and nodes:
         _note(found, module, f"guard: {entry}")
     elif module is not None or ":" in entry:
-        found.findings.append(_unmatched(config, "guards", entry))
+        if entries.are_complete(project, config, target.rpartition(":")[0]):
+            found.findings.append(entries.unmatched(config, "guards", entry))
 
 
 def _note(found: Declared, module: ModuleFile, what: str) -> None:
@@ -151,40 +152,3 @@ def _definitions(
     if any(isinstance(node, ast.ClassDef) for node in nodes):
         nodes = [each for name in _CALLS for each in module.definitions(f"{qualname}.{name}")]
     return module, [node for node in nodes if not isinstance(node, ast.ClassDef)]
-
-
-def _unmatched(config: Config, key: str, entry: str) -> Finding:
-    rule = UnresolvedRegionTarget
-    path = config.file or config.root / "pyproject.toml"
-    message = f"the `{key}` entry `{entry}` names no function of the files that are checked"
-    return Finding(
-        _shown(path),
-        _span(path, entry),
-        rule.code,
-        rule.name,
-        rule.hazard,
-        rule.level,
-        Confidence.DEFINITE,
-        message,
-        help="an entry is `package.module:Class.method` or `path/to/file.py:function`",
-    )
-
-
-def _shown(path: Path) -> str:
-    try:
-        return path.absolute().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return path.absolute().as_posix()
-
-
-def _span(path: Path, entry: str) -> Span:
-    """Where the entry stands in the configuration file; its first line when it cannot be found."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
-    for number, line in enumerate(lines, 1):
-        column = line.find(entry)
-        if column >= 0:
-            return Span(number, column + 1, number, column + 1 + len(entry))
-    return Span(1, 1, 1, 1)

@@ -130,6 +130,10 @@ class Project:
         """The module of a file of the project, or None (and a problem) when it cannot be read."""
         return self._load(self._absolute(path))
 
+    def holds(self, path: str) -> bool:
+        """Whether a file is one of the project, be it readable or not."""
+        return path in self._scanned
+
     def was_readable(self, path: str) -> bool:
         """Whether a file that was asked for could be read as program, also when it is forgotten by now."""
         return path in self._scanned and path not in self._problems

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from graphlint.config import load_config
+from graphlint.engine import check
 from tests.programs import check_marked_rules, findings, regions
 
 HEADERS = {
@@ -129,6 +133,48 @@ def test_an_entry_that_matches_nothing_is_reported(entry: str) -> None:
     found = findings(FILES, captured=(entry,), select=("CG903",))
     assert [(each.path, each.code) for each in found] == [("pyproject.toml", "CG903")]
     assert entry in found[0].message
+
+
+ENTRIES = ("engine.model:Decoder.missing", "tools/record.py:missing", "record:missing")
+
+
+@pytest.mark.parametrize(
+    ("paths", "reported"),
+    [
+        (["."], ENTRIES),
+        ([".."], ENTRIES),
+        (["tools"], ENTRIES[1:2]),  # another `record` may be meant, outside of what is checked
+        (["engine/model.py"], ENTRIES[:1]),
+        (["engine/__init__.py"], ()),
+        (["empty"], ()),
+        (["absent"], ()),
+        ([], ()),
+    ],
+)
+def test_a_part_of_the_project_judges_entries_for_its_own_files_only(
+    tmp_path: Path, paths: list[str], reported: tuple[str, ...]
+) -> None:
+    _write(tmp_path, {**FILES, "engine/__init__.py": "", "empty/notes.txt": ""})
+    assert _entries_reported(tmp_path, paths, ENTRIES) == sorted(reported)
+
+
+def test_an_entry_for_a_file_with_a_syntax_error_is_not_judged(tmp_path: Path) -> None:
+    _write(tmp_path, {**FILES, "tools/record.py": "def step(:\n"})
+    assert _entries_reported(tmp_path, ["."], ("tools/record.py:step", "engine.model:Decoder.forward")) == []
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _entries_reported(folder: Path, paths: list[str], captured: tuple[str, ...]) -> list[str]:
+    listed = "".join(f'    "{entry}",\n' for entry in captured)
+    (folder / "pyproject.toml").write_text(f'[tool.graphlint]\nselect = ["CG903"]\ncaptured = [\n{listed}]\n')
+    config = load_config([folder])
+    result = check([folder / path for path in paths], config, use_cache=False, jobs=1)
+    return sorted(each.message.split("`")[3] for each in result.findings)
 
 
 def test_a_declared_function_is_a_region() -> None:

@@ -1,0 +1,67 @@
+"""Entries of the configuration that name no function: when that is said, and where."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphlint.finding import Confidence, Finding, Span
+from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
+
+if TYPE_CHECKING:
+    from graphlint.config import Config
+    from graphlint.facts.project import Project
+
+
+def are_complete(project: Project, config: Config, where: str) -> bool:
+    """Whether a function that an entry names must be among the checked files, if there is one at all.
+
+    `where` is the module or the `path.py` of the entry. A run over a part of the project need not hold it,
+    and what a file with a syntax error defines is not known.
+    """
+    is_path = where.endswith(".py")
+    path = os.path.normpath(config.root / where) if is_path else project.resolves_to(where, "")
+    if not project.holds(path):
+        return not config.is_partial
+    # Of several files of one name the one that is meant may not be among a part of them.
+    is_sure = is_path or "." in where or Path(path).parent == config.root
+    return project.was_readable(path) and (is_sure or not config.is_partial)
+
+
+def unmatched(config: Config, key: str, entry: str) -> Finding:
+    """The finding about an entry that names no function, at its place in the configuration file."""
+    rule = UnresolvedRegionTarget
+    path = config.file or config.root / "pyproject.toml"
+    message = f"the `{key}` entry `{entry}` names no function of the files that are checked"
+    return Finding(
+        _shown(path),
+        _span(path, entry),
+        rule.code,
+        rule.name,
+        rule.hazard,
+        rule.level,
+        Confidence.DEFINITE,
+        message,
+        help="an entry is `package.module:Class.method` or `path/to/file.py:function`",
+    )
+
+
+def _shown(path: Path) -> str:
+    try:
+        return path.absolute().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.absolute().as_posix()
+
+
+def _span(path: Path, entry: str) -> Span:
+    """Where the entry stands in the configuration file; its first line when it cannot be found."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        lines = []
+    for number, line in enumerate(lines, 1):
+        column = line.find(entry)
+        if column >= 0:
+            return Span(number, column + 1, number, column + 1 + len(entry))
+    return Span(1, 1, 1, 1)
