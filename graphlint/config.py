@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphlint.profiles import Profile, ProfileError, named, profile_from
+from graphlint.profiles import Profile, ProfileError, named, profile_from, require_recognised
 from graphlint.rules.registry import UnknownSelectorError, resolve_selector
 
 if TYPE_CHECKING:
@@ -207,6 +207,8 @@ def _profiles(table: Mapping[str, object], file: Path) -> dict[str, Any]:
         own = tuple(profile_from(each, name) for name, each in tables.items())
         chosen = _strings(table["profiles"], "profiles", file) if "profiles" in table else None
         named(chosen or (), own)
+        if chosen is None:
+            require_recognised(own)
     except ProfileError as error:
         raise ConfigError(f"{file}: {error}") from None
     return {"profiles": chosen, "own_profiles": own}

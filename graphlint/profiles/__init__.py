@@ -100,6 +100,16 @@ def named(names: Iterable[str], own: Iterable[Profile]) -> tuple[Profile, ...]:
     return tuple(found)
 
 
+def require_recognised(own: Iterable[Profile]) -> None:
+    """Raise ProfileError for a profile that no import switches on, unless it replaces one of graphlint."""
+    for profile in own:
+        if not profile.recognise and profile.name not in built_in():
+            raise ProfileError(
+                f"nothing switches profile `{profile.name}` on: give it `recognise`, the packages whose "
+                "import does, or name it in `profiles`"
+            )
+
+
 def profile_from(table: object, name: str) -> Profile:
     """The profile that a table states. Raises ProfileError for what it must not hold."""
     if not isinstance(table, dict):

@@ -220,12 +220,28 @@ def test_a_profile_is_read_from_the_configuration(tmp_path: Path) -> None:
         ({"profile": {"mine": {"stands_for": {"a:b": "c:d e"}}}}, "is not of the form"),
         ({"profile": {"mine": {"stands_for": []}}}, "must be a table"),
         ({"profile": {"mine": []}}, "must be a table"),
+        ({"profile": {"mine": {"captured": ["a:b"]}}}, "nothing switches profile `mine` on: .*`recognise`"),
+        ({"profile": {"mine": {"recognise": []}}}, "nothing switches profile `mine` on"),
         ({"profile": []}, "must be a table of tables"),
     ],
 )
 def test_what_is_wrong_with_a_profile_is_said(table: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         config_from(table, Path("pyproject.toml"))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"profile": {"mine": {"recognise": ["engine"]}}},
+        {"profile": {"mine": {}}, "profiles": ["mine"]},
+        {"profile": {"mine": {}}, "profiles": []},
+        {"profile": {"vllm": {}}},
+    ],
+    ids=["recognised", "chosen", "off by choice", "in place of one of graphlint"],
+)
+def test_what_need_not_be_recognised(table: dict[str, object]) -> None:
+    assert config_from(table, Path("pyproject.toml")).own_profiles
 
 
 STEP = "import engine, torch\nclass Step(engine.Step):\n    def run(self, x: torch.Tensor):\n        return x.max().item()\n"
