@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import expressions, generators, hints, signatures
+from graphlint.analysis.classes import Def
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import NONE, Change, Class, Env, Obj, Value, alternatives, is_none, join_all
 from graphlint.facts.pernode import per_node
@@ -20,8 +21,6 @@ from graphlint.facts.questions import question
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.facts.modules import ModuleFile
-
-Def = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def value_of(m: Machine, module: ModuleFile, name: str) -> Value:

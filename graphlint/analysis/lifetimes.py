@@ -44,6 +44,7 @@ HOLDING_NOTHING = frozenset({Const, Host, Class, Module, str, int, bool, type(No
 GIVEN_AWAY = "objects given to something unknown"
 # Weights are held by autograd as well; memory that a cache owns dies when the cache is cleared.
 OWNED: frozenset[str] = frozenset({"parameter", "buffer", "gradient", "assumed"})
+HELD = OWNED | {"argument", "opaque"}  # by something besides the program's names
 
 
 def at_return(m: Machine, frame: Frame, given: tuple[Value, ...], since: int) -> None:
@@ -96,6 +97,11 @@ def note_escape(m: Machine, values: Iterable[Value]) -> None:
         m.escaped.update(tensor.storage for tensor in tensors_in(value))
         if isinstance(value, Obj):
             m.memo.setdefault(GIVEN_AWAY, []).append(value)
+
+
+def hangs_on_names(storage: Storage) -> bool:
+    """Whether memory lives only as long as the program names it."""
+    return storage.graph is None and storage.site is not None and storage.owner not in HELD
 
 
 def records_addresses(capture: Capture) -> bool:

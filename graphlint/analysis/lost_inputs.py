@@ -28,8 +28,6 @@ from graphlint.analysis.values import (
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
-# Memory of others, whose end is not seen here.
-HELD = lifetimes.OWNED | {"argument", "opaque"}
 # How far an object is looked into for tensors of its own, and how many values in all.
 DEEPEST, MOST = 2, 60
 
@@ -80,8 +78,7 @@ def _reads_unnamed(record: Capture, handed: dict[Storage, Tensor], cell: tuple[i
 
 def _is_plain(storage: Storage) -> bool:
     """Whether memory of the device, or pinned, lives only as long as the program names it."""
-    is_own = storage.graph is None and storage.site is not None and storage.owner not in HELD
-    return is_own and storage.device != "cpu"
+    return lifetimes.hangs_on_names(storage) and storage.device != "cpu"
 
 
 def _own_tensors(value: Value) -> Iterator[Tensor]:

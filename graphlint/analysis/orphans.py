@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import conditions, graph_keys, lifetimes, lost_inputs, settled
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import DROPPED, Capture, Changed, Read, Write
-from graphlint.analysis.values import Cell, Env, Fields, Mapping, Obj, Storage, Unknown, Value, alternatives
+from graphlint.analysis.values import Cell, Env, Fields, Mapping, Obj, Unknown, Value, alternatives
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
-
-# Memory that something besides the program's names may hold: weights, arguments, what was assumed.
-HELD = lifetimes.OWNED | {"argument", "opaque"}
 
 
 def note_replaced(m: Machine, fields: Fields, key: Any, old: object, value: Value, place: Place) -> None:
@@ -85,15 +82,11 @@ def _note_lost(
         return
     for record, cells in readers:
         assert record.graph is not None
-        lost = {s for s in held.storages & record.storages.keys() if _is_plain(s)} - now.storages - m.escaped
+        read = held.storages & record.storages.keys() - now.storages - m.escaped
+        lost = any(map(lifetimes.hangs_on_names, read))
         if lost and record.graph.serial in now.objects:
             write = Write(place, m.chain(place), m.clock, False, value, loops=_loops_of(m))
             record.orphaned.update(dict.fromkeys(cells, write))
-
-
-def _is_plain(storage: Storage) -> bool:
-    """Whether memory lives only as long as the program names it."""
-    return storage.graph is None and storage.site is not None and storage.owner not in HELD
 
 
 def _is_kept_by_key(record: Capture) -> bool:

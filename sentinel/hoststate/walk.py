@@ -114,17 +114,13 @@ class Walk:
         self.owners: list[Owner] = []
         self.tensors: dict[str, torch.Tensor] = {}
         self.generators: list[torch.Generator] = []
-        self.truncated = False
         self._seen: set[int] = set()
         self._queue: deque[tuple[str, Any]] = deque(names.items())
         self._keep: list[Any] = []
         self.owners.append(SlotOwner(names, "", True, None, dict(names)))
         if module is not None:
             self._add_module(module)
-        while self._queue:
-            if len(self.owners) > LIMIT:
-                self.truncated = True
-                break
+        while self._queue and len(self.owners) <= LIMIT:
             self._visit(*self._queue.popleft())
 
     def places(self) -> Iterator[tuple[Owner, Any, str, Any]]:

@@ -31,7 +31,6 @@ class Site:
     """
 
     memories: list[Memory] = field(default_factory=list)
-    last_frame: int = 0
     own: set[str] = field(default_factory=set)
 
     def selectors(self) -> set[str]:

@@ -19,10 +19,6 @@ _SILENT_VIEWS = {
     aten._sparse_compressed_tensor_unsafe.default,
     aten._validate_sparse_coo_tensor_args.default,
 }
-# They draw random numbers only when told to train, or with a probability.
-_SOMETIMES_RANDOM = {"native_dropout", "rrelu_with_noise", "rrelu_with_noise_"}
-
-
 # Composite, and the same whether or not they are taken apart.
 _WHOLE = {"linear", "matmul"}
 
