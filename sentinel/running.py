@@ -17,7 +17,7 @@ from graphlint.formats.style import tty_style
 from graphlint.problem import describe
 from graphlint.sentinel import allowing, reporting
 from graphlint.sentinel.programs import NoProgramError, Program, without_own_frames
-from graphlint.sentinel.session import watch
+from graphlint.sentinel.session import has_device, watch
 from graphlint.sentinel.settings import OFF, Request
 
 if TYPE_CHECKING:
@@ -88,9 +88,11 @@ def watching(request: Request) -> Iterator[Watch | None]:
 
 
 def _with_children(watch: Watch | None, request: Request) -> AbstractContextManager[None]:
+    if watch is None or not has_device():
+        return nullcontext()
     from graphlint.sentinel.children import followed
 
-    return nullcontext() if watch is None else followed(watch, bool(request.virtual))
+    return followed(watch, bool(request.virtual))
 
 
 def ended(program: Program) -> Ending:

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 Order = Literal["early", "lagging", "late"]
 Counts = list[int]  # captures and replays, as an observer counts them
 
+NO_DEVICE = (
+    "anything. Nothing was watched, because torch sees no CUDA device; `--virtual` (`virtual_cuda()` in a "
+    "program, `virtual` in GRAPHLINT_SENTINEL) runs it on the virtual device"
+)
+
 
 class Watch:
     """What was found since it began, and what could not be looked at."""
@@ -129,11 +134,21 @@ class _Installed:
 
 
 _installed = _Installed()
+_idle: list[Watch] = []  # those that are open where there is nothing to watch
 
 
 def is_watching() -> bool:
     """Whether a watch is open in this process."""
-    return bool(_installed.watches)
+    return bool(_installed.watches or _idle)
+
+
+def has_device() -> bool:
+    """Whether there is a device whose graphs can be watched, of CUDA or the virtual one."""
+    import torch
+
+    from graphlint.sentinel.virtual.device import active
+
+    return active() or torch.cuda.device_count() > 0  # unlike `is_available()`, it leaves forks usable
 
 
 @contextmanager
@@ -146,7 +161,8 @@ def watch(
     "test" looks at every eager operation and runs captured code a second time. With `virtual=True` the
     block runs on the virtual device, in the order of streams that `order` names. Blocks may be nested: the
     inner one collects what happens in it.
-    Everything that is replaced meanwhile is put back at the end, also after an exception.
+    Everything that is replaced meanwhile is put back at the end, also after an exception. Where torch has
+    no CUDA device and the virtual one is not in use, nothing is replaced or watched, and `unseen` says so.
     """
     with ExitStack() as stack:
         if virtual:
@@ -154,8 +170,13 @@ def watch(
 
             stack.enter_context(virtual_cuda(order=order, **device))
         watching = Watch(mode)
-        _installed.enter(watching)
-        stack.callback(_installed.leave, watching)
+        if has_device():
+            _installed.enter(watching)
+            stack.callback(_installed.leave, watching)
+        else:
+            watching.miss(NO_DEVICE)
+            _idle.append(watching)
+            stack.callback(_idle.remove, watching)
         yield watching
 
 
