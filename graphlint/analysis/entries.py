@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphlint.analysis import frameworks
 from graphlint.finding import Confidence, Finding, Span
 from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget
 
 if TYPE_CHECKING:
     from graphlint.config import Config
     from graphlint.facts.project import Project
+    from graphlint.profiles.patterns import Pattern
+
+_FORM = "an entry is `package.module:Class.method` or `path/to/file.py:function`"
+_FORM_OF_PATTERN = "an entry is `package:function`, `package:Class.method` or `package:@decorator.method`"
 
 
 def are_complete(project: Project, config: Config, where: str) -> bool:
@@ -29,11 +35,31 @@ def are_complete(project: Project, config: Config, where: str) -> bool:
     return project.was_readable(path) and (is_sure or not config.is_partial)
 
 
-def unmatched(config: Config, key: str, entry: str) -> Finding:
+def unmatched_of_profiles(project: Project, config: Config) -> Iterator[Finding]:
+    """The findings about entries that name no function in those profiles of the user that are in force."""
+    for profile in config.in_force:
+        if profile in config.own_profiles:
+            for key, patterns in (("captured", profile.captured), ("guards", profile.guards)):
+                for pattern in patterns:
+                    if _is_idle(project, config, key, pattern):
+                        yield unmatched(config, key, str(pattern), profile.name)
+
+
+def _is_idle(project: Project, config: Config, key: str, pattern: Pattern) -> bool:
+    path = project.resolves_to(pattern.package, "")
+    if key == "guards" and not path:
+        return False  # it may name a function of a library
+    if config.is_partial and os.path.basename(path) == "__init__.py":
+        return False  # any file of the package may hold what is meant
+    return are_complete(project, config, pattern.package) and not frameworks.means_any(project, pattern)
+
+
+def unmatched(config: Config, key: str, entry: str, profile: str = "") -> Finding:
     """The finding about an entry that names no function, at its place in the configuration file."""
     rule = UnresolvedRegionTarget
     path = config.file or config.root / "pyproject.toml"
-    message = f"the `{key}` entry `{entry}` names no function of the files that are checked"
+    whose = f" of profile `{profile}`" if profile else ""
+    message = f"the `{key}` entry `{entry}`{whose} names no function of the files that are checked"
     return Finding(
         _shown(path),
         _span(path, entry),
@@ -43,7 +69,7 @@ def unmatched(config: Config, key: str, entry: str) -> Finding:
         rule.level,
         Confidence.DEFINITE,
         message,
-        help="an entry is `package.module:Class.method` or `path/to/file.py:function`",
+        help=_FORM_OF_PATTERN if profile else _FORM,
     )
 
 

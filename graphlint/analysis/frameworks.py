@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis.classes import ClassInfo, last_name
@@ -65,6 +66,20 @@ def _holding(project: Project, pattern: Pattern) -> Iterator[str]:
     for path in project.near(pattern.package.partition(".")[0], words):
         if pattern.names_any(project.scan_of(path).defines):
             yield path
+
+
+def means_any(project: Project, pattern: Pattern) -> bool:
+    """Whether a pattern means any function of the project; a file that cannot be read may hold one."""
+    modules = (project.file(Path(path)) for path in _holding(project, pattern))
+    return any(module is None or _means_any_of(module, pattern) for module in modules)
+
+
+def _means_any_of(module: ModuleFile, pattern: Pattern) -> bool:
+    return any(
+        _is_meant(module, pattern, node, _class_around(module, qualname))
+        for qualname, node in module.functions()
+        if not isinstance(node, ast.ClassDef)
+    )
 
 
 def mark(module: ModuleFile, profiles: Iterable[Profile]) -> None:

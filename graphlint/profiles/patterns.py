@@ -36,6 +36,9 @@ class Pattern:
             raise PatternError(f"`{text}` is not of the form `package:Class.method`")
         return cls(form["package"], form["owner"] or "", form["name"])
 
+    def __str__(self) -> str:
+        return f"{self.package}:{self.owner}{'.' if self.owner else ''}{self.name}"
+
     @property
     def decorator(self) -> str:
         """The decorator that what is meant carries; empty when the pattern goes by names alone."""

@@ -8,6 +8,7 @@ import pytest
 
 from graphlint.analysis import analyse, frameworks
 from graphlint.config import Config, ConfigError, config_from, load_config
+from graphlint.engine import check
 from graphlint.facts.project import Project
 from graphlint.profiles import profile_from
 from tests.programs import check_marked_rules, findings, unresolved
@@ -244,6 +245,43 @@ def test_what_need_not_be_recognised(table: dict[str, object]) -> None:
     assert config_from(table, Path("pyproject.toml")).own_profiles
 
 
+IDLE = {
+    "recognise": ["engine"],
+    "captured": ["engine:Step.run", "engine:Step.rnu", "engine.clock:tikc", "engnie:@recorded"],
+    "guards": ["engine:recording", "engine:recordign", "library:is_recording"],
+}
+PACKAGE = {
+    "engine/__init__.py": "from engine.clock import tick\n\n\ndef recording():\n    return False\n",
+    "engine/clock.py": "def tick():\n    return 1\n",
+    "steps.py": "import engine\n\n\nclass Mine(engine.Step):\n    def run(self, x):\n        return x\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("paths", "reported"),
+    [
+        (["."], ["engine.clock:tikc", "engine:Step.rnu", "engine:recordign", "engnie:@recorded"]),
+        (["engine"], ["engine.clock:tikc"]),
+        (["steps.py"], []),
+    ],
+)
+def test_entries_that_name_no_function_are_reported(
+    tmp_path: Path, paths: list[str], reported: list[str]
+) -> None:
+    lists = "".join(f"{key} = [\n" + "".join(f'"{e}",\n' for e in IDLE[key]) + "]\n" for key in IDLE)
+    table = f'[tool.graphlint]\nselect = ["CG903"]\n[tool.graphlint.profile.mine]\n{lists}'
+    for name, text in {**PACKAGE, "pyproject.toml": table}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    result = check([tmp_path / path for path in paths], load_config([tmp_path]), use_cache=False, jobs=1)
+    assert sorted(each.message.split("`")[3] for each in result.findings) == reported
+    assert all("of profile `mine`" in each.message for each in result.findings)
+
+
+def test_a_profile_that_is_not_in_force_is_not_judged() -> None:
+    assert not findings("x = 1\n", own_profiles=(profile_from(IDLE, "mine"),), select=("CG903",))
+
+
 STEP = "import engine, torch\nclass Step(engine.Step):\n    def run(self, x: torch.Tensor):\n        return x.max().item()\n"
 
 
@@ -270,6 +308,6 @@ def test_what_a_profile_adds_is_bounded_and_the_rest_is_said(
     project = Project(sorted(tmp_path.glob("*.py")), cwd=tmp_path)
     found = analyse(project, Config(root=tmp_path, own_profiles=(ENGINE,)), jobs=1).findings
     assert [each.path for each in found if each.code == "CG302"] == ["step0.py", "step1.py"]
-    notes = [each for each in found if each.code == "CG903"]
+    notes = [each for each in found if each.code == "CG903" and "left out" in each.message]
     assert [each.path for each in notes] == ["step2.py"]
     assert "this file and 1 other" in notes[0].message
