@@ -33,6 +33,16 @@ def test_the_output_is_real(command: str, output: str, monkeypatch: pytest.Monke
     assert result.output == output
 
 
+def test_the_hook_for_pre_commit_exists_and_checks_the_whole_project() -> None:
+    (snippet,) = re.findall(r"^```yaml\n(repos:\n.*?)^```", README, re.DOTALL | re.MULTILINE)
+    keys = re.findall(r"^[ -]*(\w+):", snippet, re.MULTILINE)
+    assert keys == ["repos", "repo", "rev", "hooks", "id"]
+    (hook,) = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8").split("- id: ")[1:]
+    assert re.findall(r"- id: (\S+)", snippet) == [hook.splitlines()[0]]
+    assert "  entry: graphlint check\n" in hook
+    assert "  pass_filenames: false\n" in hook
+
+
 def test_the_report_of_the_sentinel_is_real() -> None:
     torch = pytest.importorskip("torch")
     if torch.version.cuda is not None:
