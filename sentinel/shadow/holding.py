@@ -19,6 +19,10 @@ from graphlint.sentinel.trials.writes import view_of
 from graphlint.sentinel.watching.runs import content_of, locals_of
 
 Recall = Callable[[], Any]
+_DEEPEST_CONTAINER = 8
+_DEEPEST_FUNCTION = (
+    4  # a local function that calls itself is in its own closure; below, a weak reference does
+)
 
 
 class Gone(Exception):
@@ -31,9 +35,9 @@ def held(value: Any, depth: int = 0) -> Recall:
         return lambda: value
     if isinstance(value, types.MethodType):
         return _method(value, depth)
-    if type(value) in (list, tuple, dict) and depth < 8:
+    if type(value) in (list, tuple, dict) and depth < _DEEPEST_CONTAINER:
         return _container(value, depth)
-    if isinstance(value, types.FunctionType):
+    if isinstance(value, types.FunctionType) and depth < _DEEPEST_FUNCTION:
         return _function(value, depth)
     if isinstance(value, torch.Tensor):
         return _tensor(value)

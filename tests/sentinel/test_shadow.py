@@ -420,3 +420,17 @@ def test_captures_that_are_not_run_again_say_why_in_one_line(tested: Any, progra
     (unseen,) = [one for one in tested.unseen if one.startswith("shadow")]
     assert unseen.startswith(f"shadow: the captured code is not run again: {reason}")
     assert "\n" not in unseen and tested.findings == []
+
+
+def test_a_local_function_that_calls_itself_is_remembered(tested: Any) -> None:
+    import torch
+
+    def power(exponent: int) -> float:
+        return 2.0 * power(exponent - 1) if exponent else 1.0
+
+    given, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = given * power(3)
+    graph.replay()
+    assert out.tolist() == [8.0] * 4
+    assert (tested.findings, tested.unseen) == ([], [])
