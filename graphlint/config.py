@@ -24,7 +24,7 @@ else:
     import tomli as tomllib
 
 LISTS = ("select", "ignore", "exclude", "captured", "guards")
-# The table `sentinel` is read by the runtime half.
+# The table `sentinel` is used by the runtime half alone.
 KEYS = (*LISTS, "per-file-ignores", "profiles", "profile", "sentinel")
 _CAPTURED = re.compile(r"[^\s:]+:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _GUARD = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
@@ -176,6 +176,7 @@ def config_from(table: Mapping[str, object], file: Path) -> Config:
         for entry in lists[key]:
             if not pattern.fullmatch(entry):
                 raise ConfigError(f"{file}: `{key}` entry `{entry}` is not of the form `{example}`")
+    _check_sentinel(table, file)
     return Config(
         root=file.absolute().parent.resolve(),
         file=file,
@@ -187,6 +188,14 @@ def config_from(table: Mapping[str, object], file: Path) -> Config:
         guards=lists["guards"],
         **_profiles(table, file),
     )
+
+
+def _check_sentinel(table: Mapping[str, object], file: Path) -> None:
+    """Raise ConfigError for what the sentinel would refuse: said here, before a run of it."""
+    if "sentinel" in table:
+        from graphlint.sentinel.allowing import table_from  # it needs this module
+
+        table_from(table["sentinel"], file)
 
 
 def _per_file(table: object, file: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -110,6 +110,8 @@ def test_the_command_line_replaces_select_and_adds_to_ignore() -> None:
         ({"per-file-ignores": ["CG4"]}, "`per-file-ignores` must be a table, not a list"),
         ({"per-file-ignores": {"a.py": "CG4"}}, "`per-file-ignores.a.py` must be a list of strings"),
         ({"per-file-ignores": {"a.py": ["CG999"]}}, "`per-file-ignores.a.py`: unknown rule `CG999`"),
+        ({"sentinel": []}, "[tool.graphlint.sentinel] must be a table"),
+        ({"sentinel": {"alow": []}}, "[tool.graphlint.sentinel] has an unknown key `alow`"),
         ({"captured": ["decode"]}, "`captured` entry `decode` is not of the form"),
         ({"captured": ["pkg.model:"]}, "is not of the form `pkg.module:Class.method`"),
         ({"guards": ["is capturing"]}, "`guards` entry `is capturing` is not of the form"),
