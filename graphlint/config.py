@@ -71,12 +71,15 @@ class Config:
     def override(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Config:
         """Return the settings with a command line's `--select` in place of and `--ignore` on top of its own.
 
-        Raises ConfigError for a rule that does not exist.
+        What `--select` names is reported although the settings ignore the very same. Raises ConfigError for a
+        rule that does not exist.
         """
+        selected = _prefixes(select, "--select")
+        kept = (prefix for prefix in self.ignore if prefix not in selected)
         return replace(
             self,
-            select=_prefixes(select, "--select") if select else self.select,
-            ignore=(*self.ignore, *_prefixes(ignore, "--ignore")),
+            select=selected or self.select,
+            ignore=(*kept, *_prefixes(ignore, "--ignore")),
         )
 
 

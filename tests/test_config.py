@@ -88,6 +88,23 @@ def test_an_empty_select_selects_nothing() -> None:
     assert not config_from({"select": []}, Path("pyproject.toml")).is_enabled("CG901")
 
 
+@pytest.mark.parametrize(
+    ("select", "ignore", "on"),
+    [
+        (["CG901"], [], ["CG901"]),
+        (["unused-suppression"], [], ["CG901"]),
+        (["CG9"], [], ["CG900", "CG902", "CG903"]),  # the longer selector decides as ever
+        (["CG901"], ["CG901"], []),
+        ([], [], ["CG900", "CG902", "CG903"]),
+    ],
+)
+def test_select_of_the_command_line_wins_over_ignore_of_the_file(
+    select: list[str], ignore: list[str], on: list[str]
+) -> None:
+    config = config_from({"ignore": ["CG901"]}, Path("pyproject.toml")).override(select, ignore)
+    assert [code for code in ("CG900", "CG901", "CG902", "CG903") if config.is_enabled(code)] == on
+
+
 def test_the_command_line_replaces_select_and_adds_to_ignore() -> None:
     config = config_from({"select": ["CG901"], "ignore": ["CG902"]}, Path("pyproject.toml"))
     config = config.override(select=["CG9"], ignore=["CG903"])
