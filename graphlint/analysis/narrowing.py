@@ -113,9 +113,14 @@ def _implied_by(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> lis
 
 
 def keep_test(name: str, node: ast.expr, answer: Value, frame: Frame) -> None:
-    """Remember that a local name keeps the answer of a test: `is_table = isinstance(x, dict)`."""
+    """Remember that a local name keeps the answer of a test: `is_table = isinstance(x, dict)`.
+
+    Tests that asked about the name asked about what it was before: after `wide = wide and deep` none does.
+    """
     names = _names_tested(node)
-    if names:
+    for other in [each for each, kept in frame.tests.items() if name in kept.names]:
+        del frame.tests[other]
+    if names and name not in names:
         frame.tests[name] = KeptTest(node, answer, {each: frame.env.fields.get(each) for each in names})
 
 

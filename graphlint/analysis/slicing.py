@@ -212,6 +212,8 @@ class _Slicer:
             made.handlers = [self._handler(each) for each in statement.handlers]
         if not any(getattr(made, name, None) for name in _BLOCKS):
             return None
+        if getattr(made, "body", None) == []:  # what follows `else` is all that is left
+            made.body = [ast.copy_location(ast.Pass(), made)]  # type: ignore[attr-defined]
         if isinstance(made, (ast.With, ast.AsyncWith)):
             made.items = [item for item in made.items if not self._is_own_context(item)]
             if not made.items:

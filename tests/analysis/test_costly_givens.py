@@ -56,3 +56,11 @@ class Runner:
 
 def test_a_capture_is_run_although_the_constructor_does_not_come_to_it() -> None:
     check_marks(_RUNNER.format(parts=_ENGINE))
+
+
+def test_a_field_of_a_costly_given_object_is_bound_under_else() -> None:
+    under_else = (
+        '        if n:\n            print(n)\n        else:\n            self.device = "cuda"\n'
+        "        if n > 1:\n            return\n"
+    )
+    check_marks(_PROGRAM.format(parts=_ENGINE).replace('        self.device = "cuda"\n', under_else, 1))
