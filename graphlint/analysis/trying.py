@@ -12,13 +12,17 @@ from graphlint.analysis import (
     certainty,
     conditions,
     names,
+    narrowing,
     statements,
 )
 from graphlint.analysis.events import CaptureGuarded
 from graphlint.analysis.frames import Frame
+from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import (
     Const,
+    Mapping,
     Unknown,
+    Value,
 )
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
@@ -51,7 +55,7 @@ def run(m: Machine, node: ast.Try, frame: Frame) -> None:
 
 
 def _handle_failure(m: Machine, node: ast.Try, handler: ast.ExceptHandler, before: int, frame: Frame) -> None:
-    if _is_answered(node, frame):
+    if _is_answered(node, frame) or (_asks(handler.type) and _is_there(m, node, frame)):
         frame.reachable = False
     else:
         _handle(m, handler, m.finished[before:], frame)
@@ -62,6 +66,30 @@ def _is_answered(node: ast.Try, frame: Frame) -> bool:
     is_question = len(node.body) == 1 and isinstance(node.body[0], ast.Return)
     answer = frame.returned[-1] if is_question and frame.returned else None
     return isinstance(answer, Const) and isinstance(answer.value, bool)
+
+
+def _is_there(m: Machine, node: ast.Try, frame: Frame) -> bool:
+    """Whether all that is tried is looking up what is known to be there: `return self.table[key]`."""
+    sought = getattr(node.body[0], "value", None) if len(node.body) == 1 else None
+    if isinstance(sought, ast.Subscript):
+        table, key = _known(m, sought.value, frame), _known(m, sought.slice, frame)
+        identity = identity_of(key) if key is not None else None
+        return isinstance(table, Mapping) and identity is not None and table.fields.get(identity) is not None
+    if isinstance(sought, ast.Attribute):
+        found = narrowing.quiet(m, sought, frame)
+        return found is not None and not isinstance(found, Unknown)
+    return False
+
+
+def _known(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
+    """What a constant, a name or an attribute path is, without looking for it."""
+    if isinstance(node, ast.Constant):
+        return Const(node.value)
+    found = narrowing.quiet(m, node, frame)
+    if found is None and isinstance(node, ast.Name):
+        known = m.env_of(frame.module).fields.get(node.id)
+        return known if isinstance(known, Value) else None
+    return found
 
 
 def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], frame: Frame) -> None:
@@ -83,7 +111,7 @@ def _handle(m: Machine, handler: ast.ExceptHandler, captured: list[Capture], fra
         del frame.conditions[mark:]
 
 
-def _asks(caught: ast.expr) -> bool:
+def _asks(caught: ast.expr | None) -> bool:
     """Whether a handler is the other answer to a question: `except KeyError` after `return table[key]`."""
     types = caught.elts if isinstance(caught, ast.Tuple) else [caught]
     asking = operations.listed("asking_errors")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 PROGRAM = """
 import time
@@ -57,3 +57,42 @@ def test_in_what_is_tried(call: str, code: str) -> None:
 def test_a_handler_that_is_the_other_answer_to_a_question() -> None:
     asks = PROGRAM.replace("except OSError", "except KeyError")
     check_marks(asks.format(tried="pass", handled="print(self.x.sum().item())  # expect: CG302"))
+
+
+LOOKUP = """
+import torch
+
+TABLE = {{}}
+
+
+class Step:
+    def __init__(self, net):
+        self.net = net
+        self.x = torch.zeros(8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def scale(self, name):
+        try:
+            return {sought}
+        except {error}:
+            torch.cuda.synchronize()  # {mark}: CG301
+            {sought} = self.x.abs().max() + 1
+            return {sought}
+
+    def run(self):
+        return self.net(self.x) / self.scale("all")
+
+    def capture(self):
+        {before}
+        with torch.cuda.graph(self.graph):
+            self.y = self.run()
+"""
+
+PLACES = [("TABLE[name]", "KeyError"), ("self.largest", "AttributeError")]
+
+
+@pytest.mark.parametrize(("sought", "error"), PLACES)
+@pytest.mark.parametrize(("before", "mark"), [("self.run()", "ok"), ("pass", "expect")])
+def test_a_lookup_that_the_warm_up_has_provided_for(sought: str, error: str, before: str, mark: str) -> None:
+    program = LOOKUP.format(sought=sought, error=error, before=before, mark=mark)
+    check_marked_rules(program)
