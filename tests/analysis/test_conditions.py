@@ -604,3 +604,31 @@ TRAINED = """
 def test_modules_of_a_program_that_runs_a_backward_pass_are_in_training_mode() -> None:
     check_marks(TRAINED.format(mark="expect", backward="loss.backward()"))
     check_marks(TRAINED.format(mark="ok", backward="pass"))
+
+
+def test_a_bool_is_never_none() -> None:
+    check_marks(
+        """
+        import torch
+
+        class Step:
+            def __init__(self, net: torch.nn.Module):
+                self.net = net
+                self.x = torch.zeros(8, device="cuda")
+                self.net(self.x)
+
+            def run(self, whole, other=None):
+                y = self.net(self.x)
+                if whole is None:
+                    print(y.sum().item())  # ok: CG302
+                if other is None:
+                    print(y.sum().item())  # expect: CG302
+                return y
+
+            def capture(self, lengths: torch.Tensor, names: list[str]):
+                whole = False if not names else (all(names) and bool(lengths.all().item()))
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.run(whole)
+        """
+    )

@@ -68,7 +68,8 @@ def _number(call: Call) -> Value:
         return Const(bool(number) if kind == "bool" else made, value.cells)
     if kind == "bool":
         answer = conditions.truth(value)
-        return Const(answer, cells_of(value)) if answer is not None else arithmetic.derived("bool", value)
+        if answer is not None:
+            return Const(answer, cells_of(value))
     return arithmetic.derived(kind, value, kind=kind)
 
 
