@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis.units import Analyst, Result, Task
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 STACK_BYTES = 512 * 1024 * 1024
 RECURSION_LIMIT = 40_000
+# Python 3.11 and later keep the frames of a thread in chunks of 16 KB, and give the last one back to the
+# system as soon as it is empty: calls in a loop just at its end cost two system calls and a page fault each
+# (82,000 of them on megatron-core, a tenth of the time). A frame with room for so many objects gets a chunk
+# of 8 MB; it touches none of it and leaves most to the frames above.
+ROOM_OF_FRAMES = 600_000
 # Trees and abstract values are many and long-lived, and little of them is garbage: looking for it after every
 # 700 new objects, as Python does, takes a third of the time of a large project.
 GARBAGE_THRESHOLD = 5_000_000
@@ -190,7 +196,7 @@ def with_deep_stack(work: Callable[[], Result]) -> Result:
 
     def run() -> None:
         try:
-            results.append(work())
+            results.append(_with_room(work))
         except BaseException as error:
             failures.append(error)
 
@@ -207,6 +213,13 @@ def with_deep_stack(work: Callable[[], Result]) -> Result:
     if failures:
         raise failures[0]
     return results[0]
+
+
+def _call(work: Callable[[], Result]) -> Result:
+    return work()
+
+
+_with_room = FunctionType(_call.__code__.replace(co_stacksize=ROOM_OF_FRAMES), globals())
 
 
 @contextlib.contextmanager
