@@ -39,24 +39,24 @@ def value_of(m: Machine, module: ModuleFile, name: str) -> Value:
 
 
 def _is_followed(value: Value) -> bool:
-    return isinstance(value, Obj) and not isinstance(value.cls, str) and not is_none(value)
+    return type(value) is Obj and not isinstance(value.cls, str) and not is_none(value)
 
 
 def _annotation(module: ModuleFile, name: str) -> ast.expr | None:
     nodes = (binding.node for binding in module.bindings.get(name, ()))
-    return next((node.annotation for node in nodes if isinstance(node, ast.AnnAssign)), None)
+    return next((node.annotation for node in nodes if type(node) is ast.AnnAssign), None)
 
 
 def _of_parameter(function: Def, given: ast.expr) -> ast.expr | None:
     """The annotation of the parameter that a setter stores."""
-    if not isinstance(given, ast.Name):
+    if type(given) is not ast.Name:
         return None
     return next((each.annotation for each in signatures.named(function.args) if each.arg == given.id), None)
 
 
 def _made(m: Machine, module: ModuleFile, given: ast.expr, place: Place) -> Value:
     """An instance of the class that a setter calls."""
-    if not isinstance(given, ast.Call) or not isinstance(given.func, (ast.Name, ast.Attribute)):
+    if type(given) is not ast.Call or not isinstance(given.func, (ast.Name, ast.Attribute)):
         return NONE
     frame = Frame(module, Env(module, None), "<module>")
     m.frames.append(frame)
@@ -64,7 +64,7 @@ def _made(m: Machine, module: ModuleFile, given: ast.expr, place: Place) -> Valu
         made = expressions.evaluate(m, given.func, frame)
     finally:
         m.frames.pop()
-    return hints.of_type(m, made, Change.CONFIG, place) if isinstance(made, Class) else NONE
+    return hints.of_type(m, made, Change.CONFIG, place) if type(made) is Class else NONE
 
 
 def _setters(module: ModuleFile, name: str) -> Sequence[tuple[Def, ast.expr]]:
@@ -96,16 +96,16 @@ def _all_setters(tree: ast.Module) -> dict[str, list[tuple[Def, ast.expr]]]:
 
 def _assigned_globals(function: Def) -> Iterator[tuple[str, ast.expr]]:
     own = generators.own_nodes(function)
-    declared = {name for node in own if isinstance(node, ast.Global) for name in node.names}
+    declared = {name for node in own if type(node) is ast.Global for name in node.names}
     tested = {
         part.id
         for node in own
         if isinstance(node, (ast.If, ast.IfExp, ast.While)) and declared
         for part in ast.walk(node.test)
-        if isinstance(part, ast.Name)
+        if type(part) is ast.Name
     }
     for node in own:
-        if isinstance(node, ast.Assign) and declared:
+        if type(node) is ast.Assign and declared:
             for target in node.targets:
-                if isinstance(target, ast.Name) and target.id in declared - tested:
+                if type(target) is ast.Name and target.id in declared - tested:
                     yield target.id, node.value

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 def plain(test: ast.expr, answer: bool) -> tuple[ast.expr, bool]:
     """A test without the `not` before it, and the answer that it has where the whole has this one."""
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    while type(test) is ast.UnaryOp and type(test.op) is ast.Not:
         test, answer = test.operand, not answer
     return test, answer
 
@@ -20,7 +20,7 @@ def parts(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, bool]]:
     Nothing where one of several tests may have decided: `a and b` that does not hold.
     """
     test, answer = plain(test, answer)
-    if not isinstance(test, ast.BoolOp):
+    if type(test) is not ast.BoolOp:
         yield test, answer
     elif isinstance(test.op, ast.And) is answer:
         for part in test.values:
@@ -30,12 +30,12 @@ def parts(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, bool]]:
 def asks_for_none(test: ast.AST) -> TypeGuard[ast.Compare]:
     """`x is None`, or `x is not None`."""
     if (
-        not isinstance(test, ast.Compare)
+        type(test) is not ast.Compare
         or len(test.ops) != 1
         or not isinstance(test.ops[0], (ast.Is, ast.IsNot))
     ):
         return False
-    return isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None
+    return type(test.comparators[0]) is ast.Constant and test.comparators[0].value is None
 
 
 def finds_none(test: ast.Compare, answer: bool) -> bool:

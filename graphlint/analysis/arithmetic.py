@@ -75,30 +75,30 @@ def binary(
     overloaded = operators.binary(m, op, left, right, augmented=augmented)
     if overloaded is not None:
         return overloaded
-    if isinstance(op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
+    if type(op) is ast.Mod and type(left) is Const and isinstance(left.value, str):
         tensor_ops.formatted(m, node, right, frame, "%-format")
         return Host("str")
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame)
-    if isinstance(left, Sequence_) and isinstance(op, ast.Add):
+    if type(left) is Sequence_ and type(op) is ast.Add:
         return _concatenated(m, left, right)
-    if isinstance(left, Sequence_) and isinstance(op, ast.Mult):
+    if type(left) is Sequence_ and type(op) is ast.Mult:
         return Sequence_(left.items, left.kind, left.rest or join_all(left.items) if left.items else None)
-    if isinstance(left, Const) and isinstance(right, Const):
+    if type(left) is Const and type(right) is Const:
         return _folded(op, left, right)
-    if isinstance(left, Union) or isinstance(right, Union):
+    if type(left) is Union or type(right) is Union:
         parts = [
             binary(m, node, op, a, b, frame) for a in alternatives(left)[:3] for b in alternatives(right)[:3]
         ]
         return join_all(parts)
     change = max(change_of(left), change_of(right))
-    if any(isinstance(part, Unknown) and part.typed == "numpy" for part in (left, right)):
+    if any(type(part) is Unknown and part.typed == "numpy" for part in (left, right)):
         arrays.read(m, (left, right), frame.place(node))
         return Unknown(COMPUTED, change, "numpy")
-    path = host.joined_path(left, right, change) if isinstance(op, ast.Div) else None
+    path = host.joined_path(left, right, change) if type(op) is ast.Div else None
     if path is not None:
         return path
-    is_text = isinstance(op, ast.Add) and any(host.is_text(side) for side in (left, right))
+    is_text = type(op) is ast.Add and any(host.is_text(side) for side in (left, right))
     return derived(("binary", type(op).__name__), left, right, kind=host.TEXT if is_text else "any")
 
 
@@ -145,7 +145,7 @@ def derived(operation: Any, *operands: Value, kind: str = "any") -> Value:
     """A host value computed from others: it changes when they do, and equals itself."""
     change = max(map(change_of, operands), default=Change.CONFIG)
     cells = frozenset().union(*map(cells_of, operands))
-    if not cells and any(isinstance(v, Unknown) for v in operands):
+    if not cells and any(type(v) is Unknown for v in operands):
         return Unknown(COMPUTED, change, kind if kind == host.TEXT else "")
     identities = tuple(map(identity_of, operands))
     symbol = (operation, identities) if None not in identities else _made_of(operation, operands)
@@ -160,7 +160,7 @@ def _made_of(operation: Any, operands: tuple[Value, ...]) -> Any:
 
 def _known_parts(value: Value, depth: int = 2) -> Iterator[Any]:
     for part in alternatives(value):
-        if isinstance(part, Sequence_) and depth:
+        if type(part) is Sequence_ and depth:
             for element in part.elements():
                 yield from _known_parts(element, depth - 1)
         elif isinstance(part, (Host, Unknown)):
@@ -169,20 +169,20 @@ def _known_parts(value: Value, depth: int = 2) -> Iterator[Any]:
 
 def evaluate_unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
     value = expressions.evaluate(m, node.operand, frame)
-    if isinstance(node.op, ast.Not):
+    if type(node.op) is ast.Not:
         truth = conditions.test(m, value, node.operand, frame, "not")
-        if isinstance(value, Unknown) and truth is None:  # whatever it is, this is a bool
+        if type(value) is Unknown and truth is None:  # whatever it is, this is a bool
             operation = RESULT if value.reason.startswith(RESULT) else "not"
             return Host("bool", value.change, (operation, identity_of(value)))
         return derived("not", value, kind="bool") if truth is None else Const(not truth, cells_of(value))
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         return tensor_ops.fresh_like(m, value, frame.place(node))
     overloaded = operators.unary(m, node.op, value)
     if overloaded is not None:
         return overloaded
-    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+    if type(value) is Const and isinstance(value.value, (int, float)):
         number = value.value
-        if isinstance(node.op, ast.USub):
+        if type(node.op) is ast.USub:
             return Const(-number, value.cells)
         return Const(~number if isinstance(number, int) else number, value.cells)
     return derived(("unary", type(node.op).__name__), value)

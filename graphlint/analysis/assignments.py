@@ -41,7 +41,7 @@ def run_assign(m: Machine, node: ast.Assign, frame: Frame) -> None:
     value = expressions.evaluate(m, node.value, frame)
     for target in node.targets:
         assign(m, target, value, frame, node)
-        if isinstance(target, ast.Name):
+        if type(target) is ast.Name:
             narrowing.keep_test(target.id, node.value, value, frame)
 
 
@@ -75,8 +75,8 @@ def run_augmented(m: Machine, node: ast.AugAssign, frame: Frame) -> None:
 
 def _tensors_of(old: Value) -> list[Tensor]:
     """The tensors that a value is; none where it may be a number as well, which gets another name's value."""
-    parts = [part for part in alternatives(old) if not (isinstance(part, Unknown) or is_none(part))]
-    tensors = [part for part in parts if isinstance(part, Tensor)]
+    parts = [part for part in alternatives(old) if not (type(part) is Unknown or is_none(part))]
+    tensors = [part for part in parts if type(part) is Tensor]
     return tensors if len(tensors) == len(parts) else []
 
 
@@ -121,18 +121,18 @@ def assign(
 ) -> None:
     """Bind `value` to a target: name, attribute, item or a tuple of targets."""
     node = statement or target
-    if isinstance(target, ast.Name):
+    if type(target) is ast.Name:
         bind_name(m, target.id, value, frame, node)
-    elif isinstance(target, ast.Attribute):
+    elif type(target) is ast.Attribute:
         owner = expressions.evaluate(m, target.value, frame)
         storing.put(m, owner, target.attr, value, node, frame, augmented=augmented)
-    elif isinstance(target, ast.Subscript):
+    elif type(target) is ast.Subscript:
         owner = expressions.evaluate(m, target.value, frame)
         index = expressions.evaluate(m, target.slice, frame)
         item_writes.put_item(m, owner, index, value, node, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(m, target.elts, value, frame, node)
-    elif isinstance(target, ast.Starred):
+    elif type(target) is ast.Starred:
         assign(m, target.value, value, frame, node)
 
 
@@ -149,7 +149,7 @@ def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) 
         if name not in env.fields:
             env = frame.env
     outer = env is not frame.env
-    noted = place if outer or not m.captures or isinstance(value, Tensor) else None
+    noted = place if outer or not m.captures or type(value) is Tensor else None
     cells.write(m, env.fields, name, value, noted, local=not outer)
 
 
@@ -162,10 +162,10 @@ def _unpack(m: Machine, targets: list[ast.expr], value: Value, frame: Frame, nod
 
 def unpacked(m: Machine, value: Value, count: int, star: int | None = None) -> list[Value]:
     """Split a value over `count` targets."""
-    if isinstance(value, Union):
+    if type(value) is Union:
         rows = [unpacked(m, part, count, star) for part in value.values if part is not NONE]
         return [join_all(row[i] for row in rows) for i in range(count)] if rows else [Unknown("none")] * count
-    if isinstance(value, Obj) and value.cls == "torch.Size" and star is None:
+    if type(value) is Obj and value.cls == "torch.Size" and star is None:
         return [indexing.size_of(value, Const(index)) for index in range(count)]
     known, rest = elements.of(m, value)
     if star is not None:

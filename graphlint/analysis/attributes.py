@@ -59,30 +59,30 @@ if TYPE_CHECKING:
 
 def get(m: Machine, owner: Value, name: str, node: ast.AST, frame: Frame) -> Value:
     """`owner.name`."""
-    if isinstance(owner, Union):
+    if type(owner) is Union:
         parts = [p for p in owner.values if not is_none(p)]
         return join_all(get(m, part, name, node, frame) for part in parts)
     if name == "__call__" and _is_called_as_it_is(owner):
         return owner
-    if isinstance(owner, Obj):
+    if type(owner) is Obj:
         return _of_object(m, owner, name, node, frame)
-    if isinstance(owner, Tensor):
+    if type(owner) is Tensor:
         if name in m.fields_of_tensor(owner):
             return read_cell(m, m.fields_of_tensor(owner), name, frame.place(node), owner)
         return library.tensor_attribute(m, owner, name, node, frame)
-    if isinstance(owner, Module):
+    if type(owner) is Module:
         return _of_module(m, owner, name, frame.place(node))
-    if isinstance(owner, External):
+    if type(owner) is External:
         return _of_external(m, owner, name)
-    if isinstance(owner, Class):
+    if type(owner) is Class:
         return class_members.of_class(m, owner, name, frame)
-    if isinstance(owner, Unknown):
+    if type(owner) is Unknown:
         if owner.typed == "numpy" and name in operations.listed("numpy_reads"):
             arrays.read(m, [owner], frame.place(node))
         return many.get(m, owner, name, node, frame) or _of_unknown(m, owner, name)
-    if isinstance(owner, Function) and name in m.fields_of(owner):
+    if type(owner) is Function and name in m.fields_of(owner):
         return read_cell(m, m.fields_of(owner), name, frame.place(node), owner)
-    if isinstance(owner, Const) and isinstance(owner.value, classes.EnumMember):
+    if type(owner) is Const and isinstance(owner.value, classes.EnumMember):
         return class_members.of_enum_member(m, owner, owner.value, name, frame.place(node))
     return _of_builtin(owner, name)
 
@@ -131,11 +131,11 @@ def _unknown_shape(owner: Unknown) -> Obj:
 
 
 def _of_builtin(owner: Value, name: str) -> Value:
-    if isinstance(owner, Sequence_):
+    if type(owner) is Sequence_:
         return External(f"builtins.{'list' if owner.kind != 'set' else 'set'}.{name}", owner)
-    if isinstance(owner, Mapping):
+    if type(owner) is Mapping:
         return External(f"builtins.dict.{name}", owner)
-    if isinstance(owner, Function):
+    if type(owner) is Function:
         if name == "__name__" and not isinstance(owner.node, ast.Lambda):
             return Const(owner.node.name)
         return External(f"function.{name}", owner)
@@ -235,11 +235,11 @@ def _of_class_body(m: Machine, owner: Obj, name: str, frame: Frame, place: Place
 
 def _through_instance(m: Machine, owner: Obj, value: Value, place: Place) -> Value:
     """A class attribute as an instance gives it: functions bound, descriptors asked."""
-    if isinstance(value, Function) and value.self_value is None:
+    if type(value) is Function and value.self_value is None:
         return value.bind(owner)
-    if isinstance(value, Obj) and value.cls == "builtins.property":
+    if type(value) is Obj and value.cls == "builtins.property":
         return calls.call(m, value.fields["getter"], Arguments([owner]), place.node, m.frame, place)
-    if isinstance(value, Obj) and isinstance(value.cls, ClassInfo) and value.cls.find("__get__"):
+    if type(value) is Obj and isinstance(value.cls, ClassInfo) and value.cls.find("__get__"):
         assert isinstance(owner.cls, ClassInfo)
         return functions.call_method(m, value, "__get__", [owner, Class(owner.cls)])
     return value

@@ -75,11 +75,11 @@ def _missing(m: Machine, function: Function, arg: ast.arg, arguments: Arguments,
 
 
 def _typed_parameter(m: Machine, function: Function, arg: ast.arg, value: Value, place: Place) -> Value:
-    if isinstance(value, Unknown) and arg.annotation is not None:
+    if type(value) is Unknown and arg.annotation is not None:
         made = hints.value_of(m, arg.annotation, function.module, value.change, place)
-        is_known = isinstance(made, Unknown) and value.typed and made.typed == value.typed
+        is_known = type(made) is Unknown and value.typed and made.typed == value.typed
         return value if is_known else made
-    if isinstance(value, Unknown) and numeric_uses.is_integer(function, arg.arg):
+    if type(value) is Unknown and numeric_uses.is_integer(function, arg.arg):
         return as_integer(value)
     return value
 

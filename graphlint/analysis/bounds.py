@@ -20,19 +20,19 @@ def between(low: int, high: int) -> Host:
 
 def answer(op: ast.cmpop, left: Value, right: Value) -> bool | None:
     """The answer of a comparison with a number between; None where there is none in it, or either may be."""
-    if not (isinstance(left, Host) or isinstance(right, Host)):
+    if not (type(left) is Host or type(right) is Host):
         return None
     one, other = _bounds(identity_of(left)), _bounds(identity_of(right))
     if one is None or other is None:
         return None
     if isinstance(op, (ast.Gt, ast.LtE)):
         above = _is_below(other, one)
-        return above if above is None or isinstance(op, ast.Gt) else not above
+        return above if above is None or type(op) is ast.Gt else not above
     if isinstance(op, (ast.Lt, ast.GtE)):
         below = _is_below(one, other)
-        return below if below is None or isinstance(op, ast.Lt) else not below
+        return below if below is None or type(op) is ast.Lt else not below
     apart = one[1] < other[0] or other[1] < one[0]
-    return isinstance(op, ast.NotEq) if apart and isinstance(op, (ast.Eq, ast.NotEq)) else None
+    return type(op) is ast.NotEq if apart and isinstance(op, (ast.Eq, ast.NotEq)) else None
 
 
 def _is_below(one: Bounds, other: Bounds) -> bool | None:

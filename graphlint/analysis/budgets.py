@@ -207,20 +207,20 @@ def _holds_what_captures(m: Machine, values: Iterable[object]) -> bool:
         if id(part) in met:
             continue
         met.add(id(part))
-        if isinstance(part, Obj) and isinstance(part.cls, ClassInfo) and _is_goal(m, part.cls):
+        if type(part) is Obj and isinstance(part.cls, ClassInfo) and _is_goal(m, part.cls):
             return True
         pending += _held(part)
     return False
 
 
 def _held(value: Value) -> list[Value]:
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return [part for part in value.fields.values() if isinstance(part, Value)]
-    if isinstance(value, Mapping):
+    if type(value) is Mapping:
         return [part for _, part in value.entries()]
-    if isinstance(value, Sequence_):
+    if type(value) is Sequence_:
         return list(value.elements())
-    return list(value.values) if isinstance(value, Union) else []
+    return list(value.values) if type(value) is Union else []
 
 
 def _is_goal(m: Machine, cls: ClassInfo) -> bool:

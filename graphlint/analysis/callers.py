@@ -110,7 +110,7 @@ def _openers(tree: ast.AST) -> frozenset[str]:
         for method in body
         if isinstance(method, ast.FunctionDef)
         for part in walk(method)
-        if isinstance(part, ast.Return) and isinstance(part.value, ast.Call)
+        if type(part) is ast.Return and type(part.value) is ast.Call
         if part.value.args
         and own_text.text_of(part.value).captures
         and method.name not in operations.listed("capturing")
@@ -120,8 +120,8 @@ def _openers(tree: ast.AST) -> frozenset[str]:
 @summary
 def _called_methods(tree: ast.AST) -> frozenset[str]:
     """The names that a definition calls as methods."""
-    calls = (part.func for part in walk(tree) if isinstance(part, ast.Call))
-    return frozenset(function.attr for function in calls if isinstance(function, ast.Attribute))
+    calls = (part.func for part in walk(tree) if type(part) is ast.Call)
+    return frozenset(function.attr for function in calls if type(function) is ast.Attribute)
 
 
 def _body_uses(module: ModuleFile, names: set[str]) -> bool:
@@ -144,7 +144,7 @@ def local_names(project: Project, file: ModuleFile, module: ModuleFile, name: st
     """What `file` calls the definition `name` of `module`: the names after an import, or its attribute."""
     found: set[str] = set()
     for node in imports_in(file.tree):
-        if isinstance(node, ast.ImportFrom):
+        if type(node) is ast.ImportFrom:
             found |= _from_import(project, file, node, module, name)
         elif any(project.module(alias.name, file) is module for alias in node.names):
             found.add(name)

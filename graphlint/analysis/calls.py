@@ -60,7 +60,7 @@ FAN_OUT = 8
 
 def evaluate_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     """A call expression."""
-    if isinstance(node.func, ast.Name) and node.func.id == "super":
+    if type(node.func) is ast.Name and node.func.id == "super":
         return supers.super_value(m, node, frame)
     function = expressions.evaluate(m, node.func, frame)
     if m.captures and not _is_of_torch_or_builtin(function):
@@ -71,23 +71,21 @@ def evaluate_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
 
 def _is_of_torch_or_builtin(function: Value) -> bool:
     return all(
-        isinstance(part, External) and part.owner is None and part.name.startswith(("torch.", "builtins."))
+        type(part) is External and part.owner is None and part.name.startswith(("torch.", "builtins."))
         for part in alternatives(function)
         if not is_none(part)
     )
 
 
 def _is_own(callee: ast.expr) -> bool:
-    return (
-        isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and callee.value.id == "self"
-    )
+    return type(callee) is ast.Attribute and type(callee.value) is ast.Name and callee.value.id == "self"
 
 
 def evaluate_arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
     """The arguments of a call, `*args` and `**kwargs` spread as far as they are known."""
     arguments = Arguments()
     for argument in node.args:
-        if isinstance(argument, ast.Starred):
+        if type(argument) is ast.Starred:
             known, rest = elements.of(m, expressions.evaluate(m, argument.value, frame))
             arguments.args.extend(known)
             if rest is not None:
@@ -120,7 +118,7 @@ def call(
     """Call whatever `function` may be; alternatives are tried from the same state and joined."""
     m.spend()
     here = place or frame.place(node)
-    if not isinstance(function, Union):
+    if type(function) is not Union:
         return _call_one(m, function, arguments, here, frame)
     results: list[Value] = []
     outcomes: list[Snapshot] = []
@@ -139,21 +137,21 @@ def call(
 
 
 def _call_one(m: Machine, function: Value, arguments: Arguments, place: Place, frame: Frame) -> Value:
-    if isinstance(function, Function):
+    if type(function) is Function:
         m.count_resolved()
         return functions.call_function(m, function, arguments, place)
-    if isinstance(function, Class):
+    if type(function) is Class:
         m.count_resolved()
         return instances.construct(m, function.info, arguments, place)
-    if isinstance(function, External):
+    if type(function) is External:
         return library.call_external(m, function, arguments, place, frame)
-    if isinstance(function, Partial):
+    if type(function) is Partial:
         merged = Arguments([*function.args, *arguments.args], {**function.kwargs, **arguments.kwargs})
         merged.more, merged.more_kwargs = arguments.more, arguments.more_kwargs
         return call(m, function.function, merged, place.node, frame, place)
-    if isinstance(function, Obj):
+    if type(function) is Obj:
         return call_object(m, function, arguments, place, frame)
-    if isinstance(function, Unknown) and function.typed == GRAPH_CONTEXT and _is_given_graph(arguments):
+    if type(function) is Unknown and function.typed == GRAPH_CONTEXT and _is_given_graph(arguments):
         return library.call_external(m, External("torch.cuda.graph"), arguments, place, frame)
     return opaque_call(m, function, arguments, place)
 
@@ -176,7 +174,7 @@ def call_object(m: Machine, owner: Obj, arguments: Arguments, place: Place, fram
         if name == "forward" and not isinstance(method, (Unknown, External)):
             m.emit(Called(place=place, what="module", target=owner, arguments=arguments.all()))
             nn.note_module(m, owner)
-        if not isinstance(method, Unknown) and not (isinstance(method, External) and method.owner is owner):
+        if type(method) is not Unknown and not (type(method) is External and method.owner is owner):
             if name == "__call__":
                 return call(m, method, arguments, place.node, frame, place)
             return hooks.around(
@@ -202,7 +200,7 @@ MOVES = ("cuda", "to")
 
 def opaque_call(m: Machine, function: Value, arguments: Arguments, place: Place) -> Value:
     """A call that cannot be followed: counted; given tensors, it probably returns some."""
-    reason = function.reason if isinstance(function, Unknown) else "not callable here"
+    reason = function.reason if type(function) is Unknown else "not callable here"
     name = getattr(getattr(place.node, "func", None), "attr", "")
     if not reason.startswith("argument"):
         lifetimes.note_escape(m, arguments.all())

@@ -143,7 +143,7 @@ def note_read(
     if cell in capture.reads or cell in capture.written:
         return
     held = tuple(tensors_in(value, 1))
-    called = isinstance(value, (Function, Partial)) and isinstance(owner, Obj)
+    called = isinstance(value, (Function, Partial)) and type(owner) is Obj
     if called or _may_hold(value) or any(tensor.on_device or tensor.device == "pinned" for tensor in held):
         m.kept_alive.append(fields)
         capture.reads[cell] = Read(fields, key, value, place, m.chain(place), owner, name)
@@ -157,12 +157,12 @@ def tainted(
 ) -> Value:
     """A host value that captured code reads from a cell remembers the cell."""
     capture = m.capture
-    if capture is not None and isinstance(value, Mapping) and isinstance(owner, Obj):
+    if capture is not None and type(value) is Mapping and type(owner) is Obj:
         walked.note_named(m, fields, key, value, place, owner)
     if capture is None or capture.compiled or not _is_host(value):
         return value
     cell = (id(fields), key)
-    if isinstance(value, Sequence_) and not effects.taint_elements(m, value, cell):
+    if type(value) is Sequence_ and not effects.taint_elements(m, value, cell):
         return value
     if cell not in capture.host_reads:
         m.kept_alive.append(fields)
@@ -172,7 +172,7 @@ def tainted(
 
 def _is_host(value: Value) -> bool:
     """Whether a value is a number, text or list, whichever of its alternatives it is."""
-    if isinstance(value, Union):
+    if type(value) is Union:
         return all(isinstance(part, (Const, Host)) for part in value.values)
     return isinstance(value, (Const, Host, Sequence_))
 
@@ -183,12 +183,12 @@ def _may_hold(value: Value) -> bool:
     What was moved to a device is one as well: it may be a tensor.
     """
     return any(
-        isinstance(part, Mapping)
-        or any(map(_was_moved, part.elements() if isinstance(part, Sequence_) else (part,)))
-        or (isinstance(part, Obj) and (not isinstance(part.cls, str) or part.cls.startswith(HOLDERS)))
+        type(part) is Mapping
+        or any(map(_was_moved, part.elements() if type(part) is Sequence_ else (part,)))
+        or (type(part) is Obj and (not isinstance(part.cls, str) or part.cls.startswith(HOLDERS)))
         for part in alternatives(value)
     )
 
 
 def _was_moved(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.typed in (MOVED, TAKEN)
+    return type(value) is Unknown and value.typed in (MOVED, TAKEN)

@@ -56,11 +56,11 @@ class ClassInfo:
                     self.setters[statement.name] = statement
             elif isinstance(statement, ast.ClassDef):
                 self.nested[statement.name] = statement
-            elif isinstance(statement, ast.Assign):
+            elif type(statement) is ast.Assign:
                 for target in statement.targets:
-                    if isinstance(target, ast.Name):
+                    if type(target) is ast.Name:
                         self.attributes[target.id] = statement.value
-            elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            elif type(statement) is ast.AnnAssign and type(statement.target) is ast.Name:
                 self.annotations[statement.target.id] = statement.annotation
                 self.attributes[statement.target.id] = statement.value
             elif isinstance(statement, (ast.If, ast.Try, ast.With)):
@@ -221,7 +221,7 @@ def is_declaration(node: Def) -> bool:
 
 def last_name(node: ast.expr) -> str:
     """`c` of `a.b.c`; empty for what is not a dotted name."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return node.attr if type(node) is ast.Attribute else getattr(node, "id", "")
 
 
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})

@@ -72,19 +72,19 @@ def compare(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value,
     if overloaded is not None:
         return overloaded
     if isinstance(op, (ast.In, ast.NotIn)):
-        return _membership(m, node, isinstance(op, ast.In), left, right, frame)
+        return _membership(m, node, type(op) is ast.In, left, right, frame)
     if tensor_ops.any_tensor(left, right):
         return tensor_ops.arithmetic(m, node, left, right, frame, kind="bool")
-    if _asks_whether_a_number(node) and isinstance(left, Host):
+    if _asks_whether_a_number(node) and type(left) is Host:
         return arithmetic.derived((type(op).__name__,), left, kind="bool")
     return _compare_hosts(op, left, right)
 
 
 def _asks_whether_a_number(node: ast.AST) -> bool:
     """`x != x`: nobody asks this but for NaN."""
-    if not (isinstance(node, ast.Compare) and isinstance(node.left, ast.Name)):
+    if not (type(node) is ast.Compare and type(node.left) is ast.Name):
         return False
-    return all(isinstance(each, ast.Name) and each.id == node.left.id for each in node.comparators)
+    return all(type(each) is ast.Name and each.id == node.left.id for each in node.comparators)
 
 
 def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:
@@ -103,16 +103,16 @@ def _compare_hosts(op: ast.cmpop, left: Value, right: Value) -> Value:
             return Const(COMPARE[type(op)](*known), cells)
         except TypeError:
             return Unknown("comparison")
-    if isinstance(left, Host) and equality.equal(left, right):
+    if type(left) is Host and equality.equal(left, right):
         return Const(isinstance(op, (ast.LtE, ast.GtE)), cells)
     return arithmetic.derived((type(op).__name__,), left, right, kind="bool")
 
 
 def _plain(value: Value) -> Any:
     """The Python value of a constant or a tuple of constants; None when it is not known."""
-    if isinstance(value, Const):
+    if type(value) is Const:
         return value.value
-    if isinstance(value, Sequence_) and value.rest is None and value.items:
+    if type(value) is Sequence_ and value.rest is None and value.items:
         parts = tuple(_plain(part) for part in value.items)
         return None if None in parts else parts
     return None

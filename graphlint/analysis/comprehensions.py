@@ -36,7 +36,7 @@ def evaluate(
     m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame
 ) -> Value:
     """A comprehension: its element for each known item, or for one or two unknown ones."""
-    made = Mapping(frame.place(node)) if isinstance(node, ast.DictComp) else None
+    made = Mapping(frame.place(node)) if type(node) is ast.DictComp else None
     if made is not None:
         m.note_made(made)
     items: list[Value] = []
@@ -52,10 +52,10 @@ def evaluate(
             storing.note_kept(m, item, frame.place(node.elt))
     if made is not None:
         return made
-    kind = "set" if isinstance(node, ast.SetComp) else "list"
+    kind = "set" if type(node) is ast.SetComp else "list"
     rest = join_all(items) if open_ended and items else None
     result = Sequence_(items if rest is None else (), kind, rest, _change(items), frame.place(node))
-    if rest is not None and not isinstance(node, ast.SetComp):
+    if rest is not None and type(node) is not ast.SetComp:
         orders.keep_through(m, node, result, source)
     return result
 
@@ -116,7 +116,7 @@ def _filter(m: Machine, test: ast.expr, frame: Frame) -> bool | None:
 
 
 def _element(m: Machine, node: ast.expr, frame: Frame, items: list[Value], made: Mapping | None) -> None:
-    if isinstance(node, ast.DictComp):
+    if type(node) is ast.DictComp:
         assert made is not None
         key = expressions.evaluate(m, node.key, frame)
         item_writes.set_item(m, made, key, expressions.evaluate(m, node.value, frame), None)

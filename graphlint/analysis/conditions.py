@@ -46,17 +46,17 @@ SURE_TRUE = (Function, Class, External, Module, Partial)
 
 def truth(value: Value) -> bool | None:
     """Whether `value` counts as true; None when that is not known."""
-    if isinstance(value, Const):
+    if type(value) is Const:
         return bool(value.value)
     if isinstance(value, SURE_TRUE):
         return True
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return None if _has_own_truth(value) else True
-    if isinstance(value, Sequence_):
+    if type(value) is Sequence_:
         return True if value.items else (False if value.rest is None else None)
-    if isinstance(value, Mapping):
+    if type(value) is Mapping:
         return _mapping_truth(value)
-    if isinstance(value, Union):
+    if type(value) is Union:
         answers = {truth(part) for part in value.values}
         return answers.pop() if len(answers) == 1 else None
     return None
@@ -77,22 +77,22 @@ def _has_own_truth(value: Obj) -> bool:
 def test(m: Machine, value: Value, node: ast.AST, frame: Frame, how: str) -> bool | None:
     """The truth of a value that decides control flow; a device tensor there is an event."""
     own = operators.truth(m, value)
-    if own is not None and not isinstance(value, Union):
+    if own is not None and type(value) is not Union:
         value = own
     for part in alternatives(value):
-        if isinstance(part, Tensor) and _is_length(part):
+        if type(part) is Tensor and _is_length(part):
             continue
-        if isinstance(part, Tensor) and part.on_device and part.storage.owner != "opaque":
+        if type(part) is Tensor and part.on_device and part.storage.owner != "opaque":
             tensor_ops.effect(m, node, "Tensor.__bool__", "scalar-read", (part,), frame, how=how)
-        elif isinstance(part, Tensor):
+        elif type(part) is Tensor:
             host_work.read_in_capture(m, [part])
     answer = truth(value)
     if answer is None:
         answer = correlations.assumed(m, value)
-    if m.captures and (answer is None or isinstance(node, ast.Compare)) and not answers.asks_for_none(node):
-        bounds = how == "while" and isinstance(node, ast.Compare)
+    if m.captures and (answer is None or type(node) is ast.Compare) and not answers.asks_for_none(node):
+        bounds = how == "while" and type(node) is ast.Compare
         tensor_ops.host_use(m, node, value, "loop" if bounds else "branch", frame)
-    elif m.captures and isinstance(value, Const) and isinstance(value.value, bool):
+    elif m.captures and type(value) is Const and isinstance(value.value, bool):
         tensor_ops.host_use(m, node, value, "flag", frame)
     return answer
 

@@ -72,6 +72,6 @@ def _members(node: ast.ClassDef) -> Members:
 def _fields(method: Def) -> Iterator[str]:
     first = method.args.args[0].arg if method.args.args else ""
     for part in walk(method):
-        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-            if isinstance(part.value, ast.Name) and part.value.id == first:
+        if type(part) is ast.Attribute and type(part.ctx) is ast.Store:
+            if type(part.value) is ast.Name and part.value.id == first:
                 yield part.attr

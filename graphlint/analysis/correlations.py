@@ -22,7 +22,7 @@ def chosen(test: Value, if_true: Value, if_false: Value) -> Value:
     """The value of a conditional expression; it remembers the test where being None tells its answer."""
     joined = join(if_true, if_false)
     answers = (_is_none(if_true), _is_none(if_false))
-    if isinstance(joined, Union) and isinstance(test, Host) and set(answers) == {True, False}:
+    if type(joined) is Union and type(test) is Host and set(answers) == {True, False}:
         return Union(joined.values, (test, answers[0] is True))
     return joined
 
@@ -33,14 +33,14 @@ def _is_none(value: Value) -> bool | None:
 
 
 def _part_is_none(part: Value) -> bool | None:
-    if isinstance(part, Unknown) or (isinstance(part, Host) and part.kind == "any"):
+    if type(part) is Unknown or (type(part) is Host and part.kind == "any"):
         return None
-    return isinstance(part, Const) and part.value is None
+    return type(part) is Const and part.value is None
 
 
 def implied(node: ast.expr, polarity: bool, frame: Frame) -> list[Condition]:
     """What the answer of a test says of other tests."""
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) is polarity:
+    if type(node) is ast.BoolOp and isinstance(node.op, ast.And) is polarity:
         return [
             condition
             for part, value in frame.operands.get(node, ())
@@ -55,10 +55,10 @@ def implied(node: ast.expr, polarity: bool, frame: Frame) -> list[Condition]:
 
 def _by_none(node: ast.expr, polarity: bool, frame: Frame) -> Condition | None:
     """What `x is None` says about the test that chose whether the local name `x` is None."""
-    if not answers.asks_for_none(node) or not isinstance(node.left, ast.Name):
+    if not answers.asks_for_none(node) or type(node.left) is not ast.Name:
         return None
     value = frame.env.fields.get(node.left.id)
-    if not isinstance(value, Union) or value.chosen_by is None:
+    if type(value) is not Union or value.chosen_by is None:
         return None
     test, when_none = value.chosen_by
     return Condition(frame.place(node), test, when_none is answers.finds_none(node, polarity), True)
@@ -66,26 +66,26 @@ def _by_none(node: ast.expr, polarity: bool, frame: Frame) -> Condition | None:
 
 def assumed(m: Machine, value: Value) -> bool | None:
     """The answer of a test that the way here has settled; None when it has not."""
-    if not isinstance(value, Host) or value.kind != "bool":
+    if type(value) is not Host or value.kind != "bool":
         return None
     identity = identity_of(value)
     for frame in reversed(m.frames):
         for condition in reversed(frame.conditions):
-            if isinstance(condition.value, Host) and identity_of(condition.value) == identity:
+            if type(condition.value) is Host and identity_of(condition.value) == identity:
                 return condition.polarity
     return None
 
 
 def answer_of(m: Machine, value: Value) -> bool | None:
     """The truth of a test that is a plain boolean, where it is known here."""
-    if isinstance(value, Const):
+    if type(value) is Const:
         return value.value if isinstance(value.value, bool) else None
     return assumed(m, value)
 
 
 def is_none_here(m: Machine, value: Value) -> bool | None:
     """Whether a value is None, where the way here has settled the test that chose it."""
-    if not isinstance(value, Union) or value.chosen_by is None:
+    if type(value) is not Union or value.chosen_by is None:
         return None
     test, when_none = value.chosen_by
     answer = assumed(m, test)

@@ -118,13 +118,13 @@ def _run_slice(m: Machine, owner: Obj, kept: Deferred, name: str) -> bool:
 def _forget(m: Machine, function: Function, env: Env, place: Place) -> None:
     """What a call that was cut short could write besides: globals, and fields of what it was given."""
     lost = Unknown("written by a call that was cut short")
-    given = {name: value for name, value in env.fields.items() if isinstance(value, Obj)}
+    given = {name: value for name, value in env.fields.items() if type(value) is Obj}
     for node in generators.own_nodes(function.node):
-        if isinstance(node, ast.Global):
+        if type(node) is ast.Global:
             cells = m.env_of(function.module).fields
             for name in node.names:
                 m.heap.write(cells, name, _joined(cells.get(name), lost))
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        elif type(node) is ast.Attribute and type(node.ctx) is ast.Store:
             owner = _held(node.value, given)
             if owner is not None and owner is not function.self_value and node.attr in owner.fields:
                 m.heap.write(owner.fields, node.attr, _joined(owner.fields[node.attr], lost))
@@ -132,11 +132,11 @@ def _forget(m: Machine, function: Function, env: Env, place: Place) -> None:
 
 def _held(node: ast.expr, given: dict[str, Obj]) -> Obj | None:
     """The object that a path from a parameter leads to through fields that are there."""
-    if isinstance(node, ast.Attribute):
+    if type(node) is ast.Attribute:
         owner = _held(node.value, given)
         held = owner.fields.get(node.attr) if owner is not None else None
-        return held if isinstance(held, Obj) else None
-    return given.get(node.id) if isinstance(node, ast.Name) else None
+        return held if type(held) is Obj else None
+    return given.get(node.id) if type(node) is ast.Name else None
 
 
 def _joined(held: object, lost: Value) -> Value:

@@ -130,7 +130,7 @@ def _mentions(function: Function, name: str) -> Iterator[tuple[ast.AST, Callable
 
 
 def _is_named(node: ast.AST, names: set[str]) -> bool:
-    return isinstance(node, ast.Name) and node.id in names
+    return type(node) is ast.Name and node.id in names
 
 
 def _is_item(node: ast.AST, is_value: Callable[[ast.AST], bool]) -> bool:
@@ -139,30 +139,30 @@ def _is_item(node: ast.AST, is_value: Callable[[ast.AST], bool]) -> bool:
 
 def _uses_in(tree: ast.AST, is_value: Callable[[ast.AST], bool], uses: Uses) -> None:
     for node in walk(tree):
-        if isinstance(node, ast.Attribute):
+        if type(node) is ast.Attribute:
             if is_value(node.value):
                 uses.attributes.add(node.attr)
-        elif isinstance(node, ast.Call):
+        elif type(node) is ast.Call:
             _note_call(node, is_value, uses)
 
 
 def _note_call(node: ast.Call, is_value: Callable[[ast.AST], bool], uses: Uses) -> None:
     if is_value(node.func):
         uses.arities |= _count(node)
-    elif isinstance(node.func, ast.Attribute) and is_value(node.func.value):
+    elif type(node.func) is ast.Attribute and is_value(node.func.value):
         uses.methods |= {(node.func.attr, count) for count in _count(node)}
     elif _is_part(node.func, uses.own) and any(map(is_value, node.args)):
         uses.is_operand = True
     elif node.args and is_value(node.args[0]) and _is_of_cuda(node.func):
         uses.handed_to.add(ast.unparse(node.func))
     elif last_name(node.func) == "make_graphed_callables":
-        if len(node.args) > 1 and is_value(node.args[0]) and isinstance(node.args[1], ast.Tuple):
+        if len(node.args) > 1 and is_value(node.args[0]) and type(node.args[1]) is ast.Tuple:
             uses.arities.add(len(node.args[1].elts))
 
 
 def _is_part(callee: ast.expr, methods: frozenset[str]) -> bool:
     """Whether what is called is a field of the object, `self.net(...)`, and none of its methods."""
-    is_field = isinstance(callee, ast.Attribute) and _is_own_field(callee, callee.attr)
+    is_field = type(callee) is ast.Attribute and _is_own_field(callee, callee.attr)
     return is_field and callee.attr not in methods  # type: ignore[attr-defined]
 
 
@@ -181,16 +181,16 @@ def _count(node: ast.Call) -> set[int]:
 
 
 def _is_own_field(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr != name:
+    if type(node) is not ast.Attribute or node.attr != name:
         return False
-    return isinstance(node.value, ast.Name) and node.value.id == "self"
+    return type(node.value) is ast.Name and node.value.id == "self"
 
 
 def _kept_as(node: ast.AST, name: str) -> set[str]:
     """The fields that a method stores a parameter in: `self.a = name`, `self.a, self.b = name, ...`."""
     found: set[str] = set()
     for statement in walk(node):
-        if not isinstance(statement, ast.Assign):
+        if type(statement) is not ast.Assign:
             continue
         for target in statement.targets:
             found |= _fields_given(target, statement.value, name)
@@ -198,13 +198,13 @@ def _kept_as(node: ast.AST, name: str) -> set[str]:
 
 
 def _fields_given(target: ast.expr, value: ast.expr, name: str) -> set[str]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+    if type(target) is ast.Tuple and type(value) is ast.Tuple and len(target.elts) == len(value.elts):
         pairs = zip(target.elts, value.elts, strict=True)
         return {f for t, v in pairs for f in _fields_given(t, v, name)}
     source = value
-    while isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute):
+    while type(source) is ast.Call and type(source.func) is ast.Attribute:
         source = source.func.value  # self.net = net.cuda().eval()
-    if isinstance(target, ast.Attribute) and isinstance(source, ast.Name) and source.id == name:
+    if type(target) is ast.Attribute and type(source) is ast.Name and source.id == name:
         return {target.attr}
     return set()
 

@@ -149,7 +149,7 @@ def read(m: Machine, fields: Fields, key: Any, value: Value, place: Place, name:
 
 def read_list(m: Machine, value: Value) -> None:
     """Eager code goes through a whole list: tell when captured code added to it only once."""
-    if not isinstance(value, Sequence_) or m.captures:
+    if type(value) is not Sequence_ or m.captures:
         return
     value = m.copies.get(value.serial, value)
     cell = (id(value.fields), ITEMS)

@@ -47,28 +47,28 @@ RANGE_LIMIT = 64
 
 def of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | None]:
     """What iterating over `value` yields: known elements, and a join of further ones or None."""
-    if isinstance(value, Sequence_):
+    if type(value) is Sequence_:
         if m.captures:
             indexing.note_items_read(m, value)
             effects.take(m, value)
             walked.note(m, value)
             return _read_items(m, value)
         return value.items, value.rest
-    if isinstance(value, Mapping):
+    if type(value) is Mapping:
         walked.note_table(m, value)
         return tuple(key for key, _ in value.entries()), None
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         row = value.alias(ndim=value.ndim - 1 if value.ndim else None)
         row.part = Unknown("row")
         return (), row
-    if isinstance(value, Union):
+    if type(value) is Union:
         return _elements_of_any(m, [part for part in value.values if not is_none(part)])
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return _object_elements(m, value)
-    if isinstance(value, Class) and value.info.is_enum:
+    if type(value) is Class and value.info.is_enum:
         members = [name for name, default in value.info.attributes.items() if default is not None]
         return tuple(classes.enum_member(value.info, name) for name in members), None
-    if isinstance(value, Const) and isinstance(value.value, str):
+    if type(value) is Const and isinstance(value.value, str):
         return (), Host("str", Change.CONSTANT)
     return (), Unknown("element", change_of(value))
 
@@ -76,7 +76,7 @@ def of(m: Machine, value: Value) -> tuple[tuple[Value, ...], Value | None]:
 def _elements_of_any(m: Machine, among: list[Value]) -> tuple[tuple[Value, ...], Value | None]:
     """What iterating over one of several values yields; going through None raises, so it is none of them."""
     found = [of(m, part) for part in among]
-    are_sequences = all(isinstance(part, Sequence_) and part.rest is None for part in among)
+    are_sequences = all(type(part) is Sequence_ and part.rest is None for part in among)
     if are_sequences and len({len(known) for known, _ in found}) == 1:
         columns = zip(*(known for known, _ in found), strict=True)
         return tuple(join_all(column) for column in columns), None
@@ -120,7 +120,7 @@ def together(known: tuple[Value, ...], rest: Value | None) -> list[Value]:
 def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value | None]:
     if isinstance(value.cls, str):
         held = value.fields.get("elements")
-        if isinstance(held, Sequence_):
+        if type(held) is Sequence_:
             return held.items, held.rest
         if value.cls.startswith("torch.nn."):
             return (), Obj("torch.nn.Module", value.site)
@@ -130,7 +130,7 @@ def _object_elements(m: Machine, value: Obj) -> tuple[tuple[Value, ...], Value |
             "element", Change.CHANGING if value.cls == "torch.utils.data.DataLoader" else Change.CONFIG
         )
     table = value.fields.get("elements")
-    if isinstance(table, Mapping) and value.cls.find("__iter__") is None:
+    if type(table) is Mapping and value.cls.find("__iter__") is None:
         return of(m, table)
     fields = indexing.tuple_of(m, value)
     return (fields.items, None) if fields is not None else generators.iterate_object(m, value)

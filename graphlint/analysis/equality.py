@@ -29,10 +29,10 @@ def identical(left: Value, right: Value) -> bool | None:
 def _identical(left: Value, right: Value) -> bool | None:
     if isinstance(left, (Unknown, Host)) or isinstance(right, (Unknown, Host)):
         known, other = (left, right) if isinstance(right, (Unknown, Host)) else (right, left)
-        if isinstance(other, Host) and is_none(known):
+        if type(other) is Host and is_none(known):
             return False if other.kind in ("int", "float", "str", "bool") else None
         return None
-    if isinstance(left, Const) and isinstance(right, Const):
+    if type(left) is Const and type(right) is Const:
         return left.value is right.value or (
             type(left.value) is type(right.value) and left.value == right.value
         )
@@ -47,7 +47,7 @@ def equal(left: Value, right: Value) -> bool | None:
     answers: set[bool | None] = set()
     for a in alternatives(left):
         for b in alternatives(right):
-            if isinstance(a, Const) and isinstance(b, Const):
+            if type(a) is Const and type(b) is Const:
                 answers.add(_equal_constants(a.value, b.value))
             else:
                 ids = identity_of(a), identity_of(b)
@@ -66,11 +66,11 @@ def _equal_constants(left: object, right: object) -> bool | None:
 def _certainly_unequal(left: Value, right: Value) -> bool | None:
     """False (not equal) for a constant against an object or container, None against anything known."""
     for one, other in ((left, right), (right, left)):
-        if not isinstance(one, Const) or isinstance(other, (Unknown, Const)):
+        if type(one) is not Const or isinstance(other, (Unknown, Const)):
             continue
         if one.value is None or isinstance(other, (Class, Function, Sequence_, Mapping)):
             return False
-        if isinstance(other, Obj) and not isinstance(other.cls, str) and other.cls.find("__eq__") is None:
+        if type(other) is Obj and not isinstance(other.cls, str) and other.cls.find("__eq__") is None:
             return False
     return None
 
@@ -78,14 +78,14 @@ def _certainly_unequal(left: Value, right: Value) -> bool | None:
 def contains(where: Value, item: Value) -> bool | None:
     """`item in where` for containers whose content is known."""
     identity = identity_of(item)
-    if isinstance(where, Mapping):
+    if type(where) is Mapping:
         return _mapping_contains(where, item, identity)
-    if isinstance(where, Sequence_):
+    if type(where) is Sequence_:
         answers = [equal(item, element) for element in where.items]
         if True in answers:
             return True
         return False if where.rest is None and None not in answers else None
-    if isinstance(where, Const) and isinstance(item, Const) and isinstance(where.value, str):
+    if type(where) is Const and type(item) is Const and isinstance(where.value, str):
         return str(item.value) in where.value
     return None
 
@@ -105,9 +105,7 @@ def _mapping_contains(where: Mapping, item: Value, identity: object) -> bool | N
 def is_seen_size(where: Value, item: Value) -> bool:
     """Whether a size is looked for among sizes of the same kind: warm-up has had those that are captured."""
     kind = _size_kind(identity_of(item))
-    return (
-        kind is not None and isinstance(where, Mapping) and any(_size_kind(k) == kind for k in where.fields)
-    )
+    return kind is not None and type(where) is Mapping and any(_size_kind(k) == kind for k in where.fields)
 
 
 def _size_kind(identity: object) -> object:

@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 
 def typed(m: Machine, value: Value, annotation: ast.expr | None, frame: Frame) -> Value:
     """`value`, or what its annotation says when nothing else is known of it; a number stays the same one."""
-    if annotation is None or not isinstance(value, Unknown):
+    if annotation is None or type(value) is not Unknown:
         return value
     made = hints.value_of(m, annotation, frame.module, value.change, frame.place(annotation))
     if type(made) is Host:
         return Host(made.kind, made.change, identity_of(value)[1], made.cells)
-    return value if isinstance(made, Unknown) and value.typed and made.typed == value.typed else made
+    return value if type(made) is Unknown and value.typed and made.typed == value.typed else made
 
 
 def call_function(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
@@ -187,7 +187,7 @@ def _result(m: Machine, function: Function, frame: Frame, place: Place) -> Value
     if not frame.returned:
         return NONE if frame.reachable else Unknown("always raises")
     value = join_all(frame.returned)
-    if frame.reachable and not isinstance(function.node, ast.Lambda):
+    if frame.reachable and type(function.node) is not ast.Lambda:
         value = join(value, NONE)
     return typed(m, value, getattr(function.node, "returns", None), frame)
 

@@ -35,7 +35,7 @@ def is_generator(node: ast.AST) -> bool:
 def own_nodes(node: ast.AST) -> list[ast.AST]:
     """The nodes of a function without those of functions and classes inside it."""
     found: list[ast.AST] = []
-    stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else [node.body]
+    stack = list(getattr(node, "body", [])) if type(node) is not ast.Lambda else [node.body]
     while stack:
         current = stack.pop()
         found.append(current)

@@ -63,7 +63,7 @@ def _compares_in(test: ast.AST) -> tuple[ast.Compare, ...]:
 def _identities(value: Value) -> set[object]:
     """The host identities that a value was made of: of a test those of its key, of a record its fields'."""
     found: set[object] = set()
-    if isinstance(value, Sequence_):
+    if type(value) is Sequence_:
         for element in value.elements():
             found |= _identities(element)
     stack: list[object] = []
@@ -71,8 +71,8 @@ def _identities(value: Value) -> set[object]:
         found.add(sizes)
     for part in alternatives(value):
         stack.append(identity_of(part))  # whichever of them it is
-        if isinstance(part, Obj) and not isinstance(part.cls, str):
-            stack.extend(identity_of(held) for held in part.fields.values() if isinstance(held, Host))
+        if type(part) is Obj and not isinstance(part.cls, str):
+            stack.extend(identity_of(held) for held in part.fields.values() if type(held) is Host)
     while stack:
         identity = stack.pop()
         if isinstance(identity, tuple):
@@ -97,7 +97,7 @@ def note_keyed(m: Machine, value: Value, key: Value | None) -> None:
     for graph in held:
         _stands_for(graph, keys, key is not None and _is_open(key))
         if key is not None:
-            constants = {identity_of(part) for part in host_parts(key) if isinstance(part, Const)}
+            constants = {identity_of(part) for part in host_parts(key) if type(part) is Const}
             graph.fields.setdefault("key constants", set()).update(constants)
 
 
@@ -107,16 +107,16 @@ def _note_records(m: Machine, value: Value, key: Value) -> None:
     So does one of a record that the program is given, which may be any of its class.
     """
     for part in alternatives(value):
-        if isinstance(part, Mapping) or (isinstance(part, Obj) and isinstance(part.cls, ClassInfo)):
-            for name in (part.serial, part.cls) if isinstance(part, Obj) else (part.serial,):
+        if type(part) is Mapping or (type(part) is Obj and isinstance(part.cls, ClassInfo)):
+            for name in (part.serial, part.cls) if type(part) is Obj else (part.serial,):
                 known, was_open = m.keyed.get(name, (set(), False))
                 m.keyed[name] = ({*known, *_identities(key)}, was_open or _is_open(key))
 
 
 def note_held(m: Machine, owner: Obj | Mapping, value: Value) -> None:
     """A graph is put into a record or dict: it stands for the key under which a table keeps that."""
-    is_given = isinstance(owner, Obj) and owner.label == "given"
-    if found := m.keyed.get(owner.cls if isinstance(owner, Obj) and is_given else owner.serial):
+    is_given = type(owner) is Obj and owner.label == "given"
+    if found := m.keyed.get(owner.cls if type(owner) is Obj and is_given else owner.serial):
         for graph in held_graphs(value):
             _stands_for(graph, *found)
 
@@ -152,15 +152,15 @@ def has_entry_for(m: Machine, where: Value, item: Value) -> bool:
 
 def held_graphs(value: Value, depth: int = 2) -> list[Obj]:
     """The graphs that a value is, or holds in its fields or items."""
-    if isinstance(value, Union):
+    if type(value) is Union:
         return [graph for part in value.values for graph in held_graphs(part, depth)]
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         if value.cls == "torch.cuda.CUDAGraph":
             return [value]
         parts = [v for v in value.fields.values() if isinstance(v, Value)] if depth else []
-    elif isinstance(value, Function):
+    elif type(value) is Function:
         parts = [v for v in value.env.fields.values() if isinstance(v, Value)] if value.env and depth else []
-    elif isinstance(value, Sequence_):
+    elif type(value) is Sequence_:
         parts = list(value.elements())
     else:
         return []

@@ -130,7 +130,7 @@ def _fold(function: Callable[[Value, Value], Value], values: list[Value]) -> Val
     folded = values[0]
     for value in values[1:]:
         folded = function(folded, value)
-        if isinstance(folded, Unknown) and not folded.among:
+        if type(folded) is Unknown and not folded.among:
             return folded
     return folded
 

@@ -59,12 +59,12 @@ def value_of(m: Machine, node: ast.expr, module: ModuleFile, change: Change, pla
     parsed = _unquoted(node)
     if parsed is None:
         return Unknown("annotation", change)
-    if isinstance(parsed, ast.BinOp) and isinstance(parsed.op, ast.BitOr):
+    if type(parsed) is ast.BinOp and type(parsed.op) is ast.BitOr:
         parts = [value_of(m, side, module, change, place) for side in (parsed.left, parsed.right)]
         return _joined(parts)
-    if isinstance(parsed, ast.Constant) and parsed.value is None:
+    if type(parsed) is ast.Constant and parsed.value is None:
         return NONE
-    if isinstance(parsed, ast.Subscript):
+    if type(parsed) is ast.Subscript:
         return _generic(m, parsed, module, change, place)
     return _named(m, parsed, module, change, place)
 

@@ -13,28 +13,28 @@ def identity_of(value: Value) -> Any:
 
     None when nothing is known about equality.
     """
-    if isinstance(value, Const):
+    if type(value) is Const:
         try:
             hash(value.value)
         except TypeError:
             return None
         return ("const", value.value)
-    if isinstance(value, Host):
+    if type(value) is Host:
         return ("host", value.symbol)
-    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
+    if type(value) is Sequence_ and value.kind == "tuple" and value.rest is None:
         return _identity_of_tuple(value)
-    if isinstance(value, Obj) and value.cls == "torch.device":
+    if type(value) is Obj and value.cls == "torch.device":
         # Programs compute on one device of a kind, and where nothing else is known, on the GPU.
         return ("device", value.fields.get("type") or "cuda")
-    if isinstance(value, Obj) and value.cls == "torch.Size":
+    if type(value) is Obj and value.cls == "torch.Size":
         return ("host", unique(("shape", value.serial)))  # other tensors may have the same shape
     if isinstance(value, (Obj, Tensor)):
-        return ("object", value.serial if isinstance(value, Obj) else value.storage.serial)
-    if isinstance(value, Class):
+        return ("object", value.serial if type(value) is Obj else value.storage.serial)
+    if type(value) is Class:
         return ("class", value.info.qualname)
-    if isinstance(value, External):
+    if type(value) is External:
         return ("external", value.name)
-    if isinstance(value, Unknown):
+    if type(value) is Unknown:
         return ("host", ("unknown", value.serial))
     return None
 

@@ -49,28 +49,28 @@ if TYPE_CHECKING:
 
 def get_item(m: Machine, owner: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """`owner[index]`."""
-    if isinstance(owner, Union):
+    if type(owner) is Union:
         parts = [p for p in owner.values if not is_none(p)]
         return join_all(get_item(m, part, index, node, frame) for part in parts)
-    if isinstance(owner, Tensor):
+    if type(owner) is Tensor:
         return tensor_items.get(m, owner, index, node, frame)
-    if isinstance(owner, Unknown) and owner.typed == "tensor":
+    if type(owner) is Unknown and owner.typed == "tensor":
         return Unknown("item of a tensor", typed="tensor")
-    if isinstance(owner, Sequence_):
+    if type(owner) is Sequence_:
         return _sequence_item(m, owner, index, node, frame)
-    if isinstance(owner, Mapping):
+    if type(owner) is Mapping:
         return _mapping_item(m, owner, index, node, frame)
-    if isinstance(owner, Obj):
+    if type(owner) is Obj:
         return _object_item(m, owner, index, node, frame)
-    if isinstance(owner, Class) and owner.info.is_enum and isinstance(index, Const):
+    if type(owner) is Class and owner.info.is_enum and type(index) is Const:
         return class_members.class_attribute(m, owner.info, str(index.value)) or Host("any", Change.CONFIG)
-    if isinstance(owner, Class) and owner.info.is_enum:
+    if type(owner) is Class and owner.info.is_enum:
         return Host("any", Change.CONFIG)
     if isinstance(owner, (Class, External)):
         return owner
-    if isinstance(owner, Function):
+    if type(owner) is Function:
         return launcher_of(owner, index)
-    if isinstance(owner, Unknown):
+    if type(owner) is Unknown:
         item = arrays.item(m, owner, owner.change, frame.place(node))
         if owner.typed == "numpy" and cells_of(index):
             return Host("any", max(owner.change, change_of(index)), None, cells_of(index))
@@ -87,14 +87,14 @@ def launcher_of(owner: Value, index: Value) -> Value:
 
 
 def _sequence_item(m: Machine, owner: Sequence_, index: Value, node: ast.AST, frame: Frame) -> Value:
-    if isinstance(index, SliceValue):
+    if type(index) is SliceValue:
         effects.read_list(m, owner) if _is_from_start(index) else None
         made = _sliced(owner, index)
-        step = index.step.value if isinstance(index.step, Const) else None
+        step = index.step.value if type(index.step) is Const else None
         orders.note(m, made, orders.of(m, owner) if step != -1 else orders.opposite(m, owner))
         return made
     tensor_items.tensor_index(m, index, node, frame)
-    if isinstance(index, Const) and isinstance(index.value, int) and owner.rest is None:
+    if type(index) is Const and isinstance(index.value, int) and owner.rest is None:
         return _known_item(m, owner, index.value, frame.place(node))
     note_items_read(m, owner)
     held = [effects.tainted_element(m, owner, value) for value in owner.elements()]

@@ -38,14 +38,14 @@ COSTLY = 200
 
 def count(iterable: Value) -> int | None:
     """How often a loop over `iterable` runs, where that is known."""
-    if not isinstance(iterable, Sequence_):
+    if type(iterable) is not Sequence_:
         return None
     return len(iterable.items) if iterable.rest is None else iterable.length
 
 
 def count_of(iterable: Value) -> int:
     """How many numbers a loop counts through, 0 when it goes over something else."""
-    is_range = isinstance(iterable, Sequence_) and iterable.kind == "range"
+    is_range = type(iterable) is Sequence_ and iterable.kind == "range"
     return (count(iterable) or 0) if is_range else 0
 
 
@@ -74,15 +74,15 @@ def chosen(m: Machine, iterable: Value, *, each: bool = False) -> list[Value]:
 
 def _are_modules(iterable: Value) -> bool:
     """Whether a loop goes over the modules within one: each is of a kind of its own."""
-    return isinstance(iterable, Sequence_) and iterable.kind == "modules"
+    return type(iterable) is Sequence_ and iterable.kind == "modules"
 
 
 def _one_by_one(rest: Value) -> list[Value]:
     """What stands for further elements: a loop comes to each of several objects, also within tuples."""
     parts = alternatives(rest)
-    if 1 < len(parts) <= elements.UNROLLED and all(isinstance(part, Obj) for part in parts):
+    if 1 < len(parts) <= elements.UNROLLED and all(type(part) is Obj for part in parts):
         return list(parts)
-    if isinstance(rest, Sequence_) and rest.kind == "tuple" and rest.rest is None:
+    if type(rest) is Sequence_ and rest.kind == "tuple" and rest.rest is None:
         columns = [_one_by_one(item) for item in rest.items]
         count = max(map(len, columns), default=1)
         if count > 1:
@@ -98,8 +98,8 @@ def _representatives(m: Machine, iterable: Value, known: tuple[Value, ...]) -> l
     """The first elements and the last; in eager code a number between them may be any that is asked for."""
     second, last = known[1], known[-1]
     middle: list[Value] = []
-    if not m.captures and isinstance(iterable, Sequence_) and iterable.kind == "range":
-        if isinstance(second, Const) and isinstance(last, Const) and second.value + 1 < last.value:
+    if not m.captures and type(iterable) is Sequence_ and iterable.kind == "range":
+        if type(second) is Const and type(last) is Const and second.value + 1 < last.value:
             middle = [bounds.between(second.value + 1, last.value - 1)]
     return [known[0], second, *middle, last]
 
@@ -114,19 +114,19 @@ def _distinct(values: list[Value]) -> list[Value]:
 
 def _kind(value: Value) -> object:
     """What tells elements of a loop apart; every stream and event has to be joined for itself."""
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return value if value.cls in ("torch.cuda.Stream", "torch.cuda.Event") else (value.cls, value.label)
-    return type(value) if isinstance(value, Tensor) else value
+    return type(value) if type(value) is Tensor else value
 
 
 def renewed(value: Value, changes: bool = False, depth: int = 6) -> Value:
     """Another element of the same kind: an unknown number of each iteration is its own, also in tuples."""
-    if isinstance(value, Host):
+    if type(value) is Host:
         symbol = ("turn", now(), value.symbol) if isinstance(value.symbol, tuple) else None
         return Host(value.kind, Change.CHANGING if changes else value.change, symbol, value.cells)
-    if isinstance(value, Unknown) and changes:
+    if type(value) is Unknown and changes:
         return Unknown(value.reason, Change.CHANGING, value.typed)
-    if isinstance(value, Sequence_) and value.kind == "tuple" and depth:
+    if type(value) is Sequence_ and value.kind == "tuple" and depth:
         items = [renewed(part, changes, depth - 1) for part in value.items]
         return Sequence_(items, "tuple", value.rest, value.change)
     return value
@@ -147,26 +147,26 @@ def followed(m: Machine, value: Value, loop: Loop) -> Value:
     cell = (id(loop), "element")
     m.loop_cells[cell] = loop
     part = orders.part_of(m, loop.iterable)
-    if isinstance(part, int) and isinstance(value, Sequence_) and len(value.items) > part:
+    if isinstance(part, int) and type(value) is Sequence_ and len(value.items) > part:
         items = list(value.items)
         items[part] = with_loop_cell(items[part], cell)
         return Sequence_(items, value.kind, value.rest, value.change, value.site)
     if isinstance(part, str):
         for record in alternatives(value):
-            held = record.fields.get(part) if isinstance(record, Obj) else None
-            if isinstance(record, Obj) and isinstance(held, Value):
+            held = record.fields.get(part) if type(record) is Obj else None
+            if type(record) is Obj and isinstance(held, Value):
                 m.heap.write(record.fields, part, with_loop_cell(held, cell))
     return with_loop_cell(value, cell)
 
 
 def with_loop_cell(value: Value, cell: Cell) -> Value:
-    if isinstance(value, Host):
+    if type(value) is Host:
         return Host(value.kind, value.change, value.symbol, value.cells | {cell})
-    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+    if type(value) is Const and isinstance(value.value, int) and not isinstance(value.value, bool):
         return Const(value.value, value.cells | {cell})
-    if isinstance(value, Sequence_) and value.kind == "tuple":
+    if type(value) is Sequence_ and value.kind == "tuple":
         items = [with_loop_cell(item, cell) for item in value.items]
         return Sequence_(items, "tuple", value.rest, value.change, value.site)
-    if isinstance(value, Union):
+    if type(value) is Union:
         return Union(tuple(with_loop_cell(part, cell) for part in value.values))
     return value

@@ -49,18 +49,18 @@ def is_instance(value: Value, wanted: tuple[Value, ...]) -> bool | None:
 
 
 def _is_instance(value: Value, cls: Value) -> bool | None:
-    name = cls.name.rpartition(".")[2] if isinstance(cls, External) else ""
-    if isinstance(value, Tensor):
+    name = cls.name.rpartition(".")[2] if type(cls) is External else ""
+    if type(value) is Tensor:
         if name == "Parameter":
             return value.parameter or None
-        return name in ("Tensor", "object") if isinstance(cls, External) else False
-    if isinstance(value, Unknown):
+        return name in ("Tensor", "object") if type(cls) is External else False
+    if type(value) is Unknown:
         return None
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return _object_is(value, cls, name)
-    if isinstance(value, Host) and value.kind == "any":
+    if type(value) is Host and value.kind == "any":
         return None if name not in ("Tensor", "Module") else False
-    return name in _BUILTIN_NAMES.get(python_type(value), ()) if isinstance(cls, External) else False
+    return name in _BUILTIN_NAMES.get(python_type(value), ()) if type(cls) is External else False
 
 
 _BUILTIN_NAMES = {
@@ -79,35 +79,35 @@ _BUILTIN_NAMES = {
 
 
 def python_type(value: Value) -> str:
-    if isinstance(value, Const):
+    if type(value) is Const:
         return type(value.value).__name__
-    if isinstance(value, Host):
+    if type(value) is Host:
         return value.kind
-    if isinstance(value, Sequence_):
+    if type(value) is Sequence_:
         return value.kind
-    if isinstance(value, Mapping):
+    if type(value) is Mapping:
         return "dict"
     if isinstance(value, (Function, Partial, External)):
         return "function"
-    return "type" if isinstance(value, Class) else ""
+    return "type" if type(value) is Class else ""
 
 
 def _object_is(value: Obj, cls: Value, name: str) -> bool | None:
     if isinstance(value.cls, str):
         if value.cls in ("torch.nn.Module",):
             return True if name == "Module" else None
-        same = isinstance(cls, External) and (
+        same = type(cls) is External and (
             cls.name == value.cls or cls.name.rpartition(".")[2] == value.cls.rpartition(".")[2]
         )
         if value.cls.startswith("torch.nn."):
             return same or name == "Module"
-        return same if isinstance(cls, External) else False
-    if isinstance(cls, Class):
+        return same if type(cls) is External else False
+    if type(cls) is Class:
         if cls.info in value.cls.mro():
             return True
         given = value.label == "given" and value.cls in cls.info.mro()
         return None if given or value.cls.unknown_bases else False
-    if isinstance(cls, External):
+    if type(cls) is External:
         return any(base == cls.name or base.rpartition(".")[2] == name for base in value.cls.externals()) or (
             None
             if value.cls.unknown_bases
@@ -122,4 +122,4 @@ def instance_of_tested(m: Machine, node: ast.Call, wanted: tuple[Value, ...], fr
     if not isinstance(current, (Unknown, Host)) or len(wanted) != 1:
         return None
     made = hints.of_type(m, wanted[0], change_of(current), frame.place(node))
-    return None if isinstance(made, Unknown) else made
+    return None if type(made) is Unknown else made

@@ -120,7 +120,7 @@ def call_external(m: Machine, function: External, arguments: Arguments, place: P
     if found is not None:
         m.count_resolved()
         return found(call)
-    if name.startswith("Tensor.") or (isinstance(function.owner, Tensor) and function.owner.library):
+    if name.startswith("Tensor.") or (type(function.owner) is Tensor and function.owner.library):
         m.count_resolved()
         return tensors.call_method(call)
     operation = operations.function(name)
@@ -149,7 +149,7 @@ def _unmodelled(call: Call) -> Value:
         call.m.count_resolved()
         return nn.make_module(call)
     owner = call.owner
-    if isinstance(owner, Obj) and isinstance(owner.cls, str):
+    if type(owner) is Obj and isinstance(owner.cls, str):
         inherited = nn.method(call) if owner.cls.startswith("torch.nn.") else None
         if inherited is not None:
             return inherited
@@ -313,7 +313,7 @@ def constant(m: Machine, dotted: str) -> Value | None:
 
 def wrote_field(m: Machine, owner: Obj, name: str, value: Value, place: Place) -> None:
     """A field of an object was assigned: modules register children and parameters by it."""
-    if isinstance(value, Tensor) and value.parameter:
+    if type(value) is Tensor and value.parameter:
         value.storage.owner = value.storage.owner or "parameter"
     if name == "state" and owner.cls == "torch.optim.Optimizer":
         optimizer_state.drop(m, owner, place)

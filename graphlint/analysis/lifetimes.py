@@ -72,7 +72,7 @@ def _bound_at(frame: Frame, name: object, site: Place) -> Place:
     if frame.function is None or site.function == frame.qualname:
         return site
     for node in walk(frame.function.node):
-        if isinstance(node, ast.Assign) and any(name in _names_in(target) for target in node.targets):
+        if type(node) is ast.Assign and any(name in _names_in(target) for target in node.targets):
             return frame.place(node)
     return site
 
@@ -95,7 +95,7 @@ def note_escape(m: Machine, values: Iterable[Value]) -> None:
     """Values were given to something that cannot be followed, which may keep them."""
     for value in values:
         m.escaped.update(tensor.storage for tensor in tensors_in(value))
-        if isinstance(value, Obj):
+        if type(value) is Obj:
             m.memo.setdefault(GIVEN_AWAY, []).append(value)
 
 
@@ -166,27 +166,27 @@ class Reach:
 
     def _parts(self, part: Any) -> list[Any]:
         """What a value holds directly."""
-        if isinstance(part, Tensor):
+        if type(part) is Tensor:
             self.storages.add(part.storage)
             return list(self._machine.fields_of_tensor(part).values())
         elif _holds_weakly(part):
             return []
-        elif isinstance(part, Obj):
+        elif type(part) is Obj:
             self.objects.add(part.serial)
             return list(part.fields.values())
         elif isinstance(part, (Sequence_, Mapping, Env)):
             return list(part.fields.values())
         elif isinstance(part, (tuple, list)):
             return list(part)
-        elif isinstance(part, Union):
+        elif type(part) is Union:
             return list(part.values)
-        elif isinstance(part, Partial):
+        elif type(part) is Partial:
             return [part.function, *part.args, *part.kwargs.values()]
-        elif isinstance(part, External):
+        elif type(part) is External:
             return [part.owner] if part.owner is not None else []
-        elif isinstance(part, Function):
+        elif type(part) is Function:
             return [*_closed_over(part), *self._machine.fields_of(part).values()]
-        elif isinstance(part, Unknown):
+        elif type(part) is Unknown:
             self.spent = self.spent or "alternatives" in part.reason
             moved = tensor_ops.moved_tensor(self._machine, part)
             return [moved] if moved is not None else []
@@ -195,12 +195,12 @@ class Reach:
 
 def _holds_weakly(part: Any) -> bool:
     """Whether what is reached through a value does not live because of it."""
-    return (isinstance(part, Mapping) and part.weak) or (isinstance(part, Obj) and part.cls == "weakref")
+    return (type(part) is Mapping and part.weak) or (type(part) is Obj and part.cls == "weakref")
 
 
 @summary
 def _names_in(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.id for part in walk(node) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in walk(node) if type(part) is ast.Name)
 
 
 def _closed_over(function: Function) -> list[Any]:

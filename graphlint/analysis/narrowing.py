@@ -53,7 +53,7 @@ def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Non
     """What `key in graphs`, or `graphs.get(key)` that is not None, says: the entry is one of those there."""
     looked_up = _lookup(*answers.plain(node, polarity))
     table, key = [quiet(m, part, frame) for part in looked_up] if looked_up is not None else (None, None)
-    if isinstance(table, Mapping) and key is not None and table.fields:
+    if type(table) is Mapping and key is not None and table.fields:
         identity, held = identity_of(key), join_all(value for _, value in table.entries())
         if identity is not None and identity not in table.fields and graph_keys.held_graphs(held):
             m.heap.write(table.fields, identity, (key, held))
@@ -61,14 +61,14 @@ def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Non
 
 def _lookup(node: ast.expr, polarity: bool) -> tuple[ast.expr, ast.expr] | None:
     """The table and the key of a test that has found something under the key."""
-    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+    if type(node) is not ast.Compare or len(node.ops) != 1:
         return None
     operator, call = node.ops[0], node.left
     if isinstance(operator, (ast.In, ast.NotIn)):
         return (node.comparators[0], node.left) if isinstance(operator, ast.In) is polarity else None
     if not answers.asks_for_none(node) or answers.finds_none(node, polarity):
         return None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
+    if type(call) is ast.Call and type(call.func) is ast.Attribute and call.func.attr == "get":
         return (call.func.value, call.args[0]) if len(call.args) == 1 else None
     return None
 
@@ -87,7 +87,7 @@ def restore(m: Machine, frame: Frame, saved: Narrowing) -> None:
 
 def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
     """The value of an attribute path as narrowed by an enclosing test."""
-    if not isinstance(value, Union) or not any(c.decided is False for c in frame.conditions):
+    if type(value) is not Union or not any(c.decided is False for c in frame.conditions):
         return value
     found = frame.env.fields.get(path_text(node))
     return found if isinstance(found, Value) else value
@@ -103,9 +103,9 @@ def _implied_by(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> lis
         if answers.finds_none(node, polarity):
             return _found_none(m, node.left, frame)
         return _kept(m, node.left, frame, lambda part: equality.identical(part, NONE) is False)
-    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
+    if type(node) is ast.Call and isinstance(node.func, (ast.Name, ast.Attribute)) and node.args:
         return _isinstance_implied(m, node, polarity, frame)
-    if isinstance(node, ast.Name) and (test := kept_test(node.id, frame)) is not None:
+    if type(node) is ast.Name and (test := kept_test(node.id, frame)) is not None:
         return _implied(m, test, polarity, frame)
     if isinstance(node, (ast.Name, ast.Attribute)):
         return _kept(m, node, frame, lambda part: conditions.truth(part) is not (not polarity))
@@ -137,10 +137,10 @@ def kept_test(name: str, frame: Frame) -> ast.expr | None:
 def _names_tested(node: ast.expr) -> frozenset[str]:
     """The names in a test that says something about one of them; none for other expressions."""
     node, _ = answers.plain(node, True)
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-    if not is_call and not isinstance(node, ast.BoolOp) and not answers.asks_for_none(node):
+    is_call = type(node) is ast.Call and type(node.func) is ast.Name and node.func.id == "isinstance"
+    if not is_call and type(node) is not ast.BoolOp and not answers.asks_for_none(node):
         return frozenset()
-    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name)) - {"isinstance"}
+    return frozenset(part.id for part in ast.walk(node) if type(part) is ast.Name) - {"isinstance"}
 
 
 def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
@@ -165,23 +165,23 @@ def _isinstance_implied(m: Machine, node: ast.Call, polarity: bool, frame: Frame
 
 
 def _open(part: Value) -> bool:
-    return isinstance(part, Unknown)
+    return type(part) is Unknown
 
 
 @per_node
 def path_text(node: ast.expr) -> str:
     """The cell that narrows a name or an attribute path; empty for any other expression."""
-    if isinstance(node, ast.Name):
+    if type(node) is ast.Name:
         return node.id
-    return "?" + ast.dump(node) if isinstance(node, ast.Attribute) else ""
+    return "?" + ast.dump(node) if type(node) is ast.Attribute else ""
 
 
 def _kept(m: Machine, node: ast.expr, frame: Frame, keep: Callable[[Value], bool]) -> list[tuple[str, Value]]:
     value = quiet(m, node, frame)
-    if value is None and isinstance(node, ast.Attribute):
+    if value is None and type(node) is ast.Attribute:
         name = node.attr
         return _kept(m, node.value, frame, lambda part: _may_hold(part, name, keep))
-    if not isinstance(value, Union):
+    if type(value) is not Union:
         return []
     text = path_text(node)
     left = [part for part in value.values if keep(part)]
@@ -190,30 +190,30 @@ def _kept(m: Machine, node: ast.expr, frame: Frame, keep: Callable[[Value], bool
 
 def _may_hold(owner: Value, name: str, keep: Callable[[Value], bool]) -> bool:
     """Whether a field of one of several objects may be as a test has found that of one of them."""
-    held = owner.fields.get(name) if isinstance(owner, Obj) else None
+    held = owner.fields.get(name) if type(owner) is Obj else None
     return not isinstance(held, Value) or any(map(keep, alternatives(held)))
 
 
 def _found_none(m: Machine, node: ast.expr, frame: Frame) -> list[tuple[str, Value]]:
     """What is None is nothing else, also where nobody knows what else it might have been."""
     value = quiet(m, node, frame)
-    if isinstance(value, Union) or (value is not None and isinstance(node, ast.Attribute)):
+    if type(value) is Union or (value is not None and type(node) is ast.Attribute):
         return [(path_text(node), NONE)] if equality.identical(value, NONE) is None else []
     return _kept(m, node, frame, lambda part: equality.identical(part, NONE) is not False)
 
 
 def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     """The value of an attribute path without events: names and plain fields only."""
-    if isinstance(node, ast.Name):
+    if type(node) is ast.Name:
         scopes = (frame.env, *frame.env.parents())
         return next((env.fields[node.id] for env in scopes if node.id in env.fields), None)
-    if isinstance(node, ast.Attribute):
+    if type(node) is ast.Attribute:
         owner = quiet(m, node.value, frame)
-        return owner.fields.get(node.attr) if isinstance(owner, Obj) else None
+        return owner.fields.get(node.attr) if type(owner) is Obj else None
     return None
 
 
 def fields_of(m: Machine, node: ast.expr, frame: Frame) -> Fields | None:
     """The fields of the object that an attribute path names, without events."""
     owner = quiet(m, node, frame)
-    return owner.fields if isinstance(owner, Obj) else None
+    return owner.fields if type(owner) is Obj else None

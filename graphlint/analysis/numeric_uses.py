@@ -35,47 +35,47 @@ def sized_names(node: ast.AST) -> frozenset[str]:
 
 
 def _sizes_in(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Slice):
+    if type(node) is ast.Slice:
         for bound in (node.lower, node.upper, node.step):
             yield from _operands(bound)
-    elif isinstance(node, ast.Call) and _takes_sizes(node.func):
+    elif type(node) is ast.Call and _takes_sizes(node.func):
         for argument in node.args:
             for size in argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else [argument]:
                 yield from _operands(size)
 
 
 def _takes_sizes(callee: ast.expr) -> bool:
-    if isinstance(callee, ast.Name):
+    if type(callee) is ast.Name:
         return callee.id == "range"
     return (
-        isinstance(callee, ast.Attribute)
+        type(callee) is ast.Attribute
         and callee.attr in operations.listed("sizes_by_position")
         and _is_torch(callee.value)
     )
 
 
 def _is_torch(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "torch"
+    return type(node) is ast.Name and node.id == "torch"
 
 
 def _operands(node: ast.expr | None) -> Iterator[str]:
-    if isinstance(node, ast.Name):
+    if type(node) is ast.Name:
         yield node.id
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+    elif type(node) is ast.Attribute and type(node.value) is ast.Name and node.value.id == "self":
         yield f".{node.attr}"
-    elif isinstance(node, ast.UnaryOp):
+    elif type(node) is ast.UnaryOp:
         yield from _operands(node.operand)
-    elif isinstance(node, ast.BinOp):
+    elif type(node) is ast.BinOp:
         yield from _operands(node.left)
         yield from _operands(node.right)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in THROUGH:
+    elif type(node) is ast.Call and type(node.func) is ast.Name and node.func.id in THROUGH:
         for argument in node.args:
             yield from _operands(argument)
 
 
 @per_node
 def _assignments(node: ast.AST) -> tuple[ast.Assign, ...]:
-    return tuple(part for part in generators.own_nodes(node) if isinstance(part, ast.Assign))
+    return tuple(part for part in generators.own_nodes(node) if type(part) is ast.Assign)
 
 
 def fields_given(node: ast.AST, name: str) -> frozenset[str]:
@@ -89,8 +89,8 @@ def fields_given(node: ast.AST, name: str) -> frozenset[str]:
 
 
 def _given(target: ast.expr, value: ast.expr, name: str) -> Iterator[str]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+    if type(target) is ast.Tuple and type(value) is ast.Tuple and len(target.elts) == len(value.elts):
         for part, source in zip(target.elts, value.elts, strict=True):
             yield from _given(part, source, name)
-    elif isinstance(target, ast.Attribute) and isinstance(value, ast.Name) and value.id == name:
+    elif type(target) is ast.Attribute and type(value) is ast.Name and value.id == name:
         yield target.attr

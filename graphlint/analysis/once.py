@@ -57,7 +57,7 @@ def settled(m: Machine, node: ast.If, value: Value, frame: Frame) -> bool | None
 
 def _later_phase(m: Machine, node: ast.If, value: Value, frame: Frame) -> bool | None:
     """Which arm of `if step < start` belongs to the steps after the capture: the one that has captured."""
-    if not isinstance(node.test, ast.Compare) or not isinstance(node.test.ops[0], ORDER):
+    if type(node.test) is not ast.Compare or not isinstance(node.test.ops[0], ORDER):
         return None
     if change_of(value) is not Change.CHANGING:
         return None
@@ -110,12 +110,12 @@ def _guard(test: ast.expr) -> tuple[ast.expr, bool] | None:
 def _found(m: Machine, node: ast.expr, frame: Frame) -> tuple[Cell, Union] | None:
     """The cell that an expression names, where it may be None."""
     fields, key = None, ""
-    if isinstance(node, ast.Name):
+    if type(node) is ast.Name:
         fields, key = frame.env.fields, node.id
-    elif isinstance(node, ast.Attribute):
+    elif type(node) is ast.Attribute:
         fields, key = narrowing.fields_of(m, node.value, frame), node.attr
     value = fields.get(key) if fields is not None else None
-    if not isinstance(value, Union) or not any(map(is_none, value.values)):
+    if type(value) is not Union or not any(map(is_none, value.values)):
         return None
     return (id(fields), key), value
 

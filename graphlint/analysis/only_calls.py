@@ -47,15 +47,15 @@ def calls_of(module: ModuleFile, name: str) -> tuple[Passed, ...]:
     return tuple(
         tuple(_passed(word) for word in call.keywords)
         for call in walk(module.tree, name)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name
+        if type(call) is ast.Call and type(call.func) is ast.Name and call.func.id == name
     )
 
 
 def _passed(word: ast.keyword) -> tuple[str, bool, Any]:
-    known = isinstance(word.value, ast.Constant)
-    return word.arg or "**", known, word.value.value if isinstance(word.value, ast.Constant) else None
+    known = type(word.value) is ast.Constant
+    return word.arg or "**", known, word.value.value if type(word.value) is ast.Constant else None
 
 
 def _constant_defaults(function: Def) -> Iterator[tuple[str, Any]]:
     defaults = signatures.defaults(function.args)
-    return ((name, default.value) for name, default in defaults if isinstance(default, ast.Constant))
+    return ((name, default.value) for name, default in defaults if type(default) is ast.Constant)

@@ -40,7 +40,7 @@ _COMPARE: dict[type[ast.AST], tuple[str, str]] = {
 def method_of(value: Value, name: str) -> Obj | None:
     """`value` as an instance whose own class defines `name`, else None."""
     for part in alternatives(value):
-        if isinstance(part, Obj) and isinstance(part.cls, ClassInfo) and part.cls.find(name) is not None:
+        if type(part) is Obj and isinstance(part.cls, ClassInfo) and part.cls.find(name) is not None:
             return part
     return None
 
@@ -66,7 +66,7 @@ def compare(m: Machine, op: ast.cmpop, left: Value, right: Value) -> Value | Non
     if names is None:
         return None
     found = _first(m, [(left, names[0], right), (right, names[1], left)])
-    if found is None and isinstance(op, ast.NotEq):
+    if found is None and type(op) is ast.NotEq:
         return _first(m, [(left, "__eq__", right), (right, "__eq__", left)])
     return found
 

@@ -36,11 +36,11 @@ def of(m: Machine, value: Value | None) -> str:
     if not isinstance(value, (Sequence_, Obj)):
         return ""
     known = m.memo.get(("order", value.serial))
-    if isinstance(known, Const):
+    if type(known) is Const:
         return str(known.value)
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return ""
-    numbers = [v.value for v in value.items if isinstance(v, Const) and isinstance(v.value, (int, float))]
+    numbers = [v.value for v in value.items if type(v) is Const and isinstance(v.value, (int, float))]
     if len(numbers) == len(value.items) > 1 and value.rest is None and value.kind != "set":
         if numbers == sorted(numbers):
             return "ascending"
@@ -65,7 +65,7 @@ def opposite(m: Machine, value: Value | None) -> str:
 
 def part_of(m: Machine, value: Value | None) -> Part:
     """Which part of each element is in order: an item of tuples (`enumerate`, `zip`), a field of records."""
-    known = m.memo.get(("ordered-part", value.serial)) if isinstance(value, Sequence_) else None
+    known = m.memo.get(("ordered-part", value.serial)) if type(value) is Sequence_ else None
     return known if isinstance(known, (int, str)) else None
 
 

@@ -145,4 +145,4 @@ def _value(cell: object) -> Value | None:
     """The value of a cell; the entries of a mapping are pairs."""
     if isinstance(cell, tuple) and len(cell) == 2:
         cell = cell[1]
-    return cell if isinstance(cell, Value) and not isinstance(cell, Unknown) else None
+    return cell if isinstance(cell, Value) and type(cell) is not Unknown else None

@@ -64,23 +64,23 @@ def refreshed(m: Machine, value: Value, place: Place, depth: int = 4) -> Value:
     """
     if not m.has_graphs:
         return value
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         return value if value.storage.graph is None else stamped(m, value, place)
     if not depth:
         return value
-    if isinstance(value, Union) and _holds_output(value.values):
+    if type(value) is Union and _holds_output(value.values):
         return Union(tuple(refreshed(m, p, place, depth - 1) for p in value.values), value.chosen_by)
-    if isinstance(value, Sequence_) and _holds_output(value.items):
+    if type(value) is Sequence_ and _holds_output(value.items):
         items = [refreshed(m, item, place, depth - 1) for item in value.items]
         fresh = Sequence_(items, value.kind, value.rest, value.change, value.site)
         effects.note_copy(m, value, fresh)
         return fresh
-    if isinstance(value, Mapping) and _holds_output(part for _, part in value.entries()):
+    if type(value) is Mapping and _holds_output(part for _, part in value.entries()):
         copy = Mapping(value.site)
         for key, (name, part) in value.fields.items():
             copy.fields[key] = (name, refreshed(m, part, place, depth - 1))
         return copy
-    if isinstance(value, Obj) and not isinstance(value.cls, str) and value.cls.is_plain_record:
+    if type(value) is Obj and not isinstance(value.cls, str) and value.cls.is_plain_record:
         return _record_of_outputs(m, value, place, depth)
     return value
 
@@ -106,24 +106,24 @@ def check_stale(m: Machine, value: Tensor, place: Place) -> None:
 
 
 def _may_be_graph(value: Value) -> bool:
-    return any(isinstance(part, Obj) and part.is_a("torch.cuda.CUDAGraph") for part in alternatives(value))
+    return any(type(part) is Obj and part.is_a("torch.cuda.CUDAGraph") for part in alternatives(value))
 
 
 def _holds_output(values: Iterable[Value]) -> bool:
     """Whether a container directly holds a replayed graph's output that is not stamped yet."""
     for value in (part for each in values for part in alternatives(each)):
-        if isinstance(value, Tensor) and value.storage.graph is not None and value.stamp == 0:
+        if type(value) is Tensor and value.storage.graph is not None and value.stamp == 0:
             return bool(value.storage.graph.fields.get("stamp", 0))
     return False
 
 
 def as_of_now(value: Value) -> Value:
     """What a call gave earlier, given by one not followed again: outputs are those of the last replay."""
-    if isinstance(value, Sequence_) and value.kind == "tuple" and value.rest is None:
+    if type(value) is Sequence_ and value.kind == "tuple" and value.rest is None:
         return Sequence_(map(as_of_now, value.items), "tuple", None, value.change, value.site)
-    if isinstance(value, Union):
+    if type(value) is Union:
         return Union(tuple(as_of_now(part) for part in value.values))
-    if not isinstance(value, Tensor) or value.kept is not None or not is_behind(value):
+    if type(value) is not Tensor or value.kept is not None or not is_behind(value):
         return value  # what is kept somewhere stays what it was
     fresh, graph = value.alias(ndim=value.ndim), value.storage.graph
     fresh.stamp = graph.fields.get("stamp", 0) if graph is not None else 0

@@ -89,13 +89,13 @@ def reached_from(name: str, known: Set[str], mentioned: Callable[[str], set[str]
 
 
 def _read(part: ast.AST, text: Text) -> None:
-    if isinstance(part, ast.Constant):
+    if type(part) is ast.Constant:
         text.compiles = text.compiles or (isinstance(part.value, str) and _turns_graphs_on(part.value))
-    elif isinstance(part, ast.Call):
+    elif type(part) is ast.Call:
         text.captures = text.captures or _calls_graph(part)
         named = (word.value for word in part.keywords if word.arg == "target")
-        text.targets |= {value.attr for value in named if isinstance(value, ast.Attribute)}
-    elif isinstance(part, ast.ImportFrom) and (part.module or "").startswith("torch.cuda"):
+        text.targets |= {value.attr for value in named if type(value) is ast.Attribute}
+    elif type(part) is ast.ImportFrom and (part.module or "").startswith("torch.cuda"):
         text.captures = text.captures or any(
             alias.name in operations.listed("capturing") for alias in part.names
         )
@@ -120,11 +120,11 @@ def _is_graph_context(part: ast.AST) -> bool:
 
 def _calls_graph(call: ast.Call) -> bool:
     """`anything.graph(...)`, or `getattr(module, "graph")`; `self.graph(...)` calls a field of that name."""
-    if isinstance(call.func, ast.Attribute):
+    if type(call.func) is ast.Attribute:
         owner = call.func.value
-        is_other = isinstance(owner, ast.Name) and owner.id in operations.listed("owners_of_other_graphs")
+        is_other = type(owner) is ast.Name and owner.id in operations.listed("owners_of_other_graphs")
         return call.func.attr == "graph" and bool(call.args or call.keywords) and not is_other
-    return isinstance(call.func, ast.Name) and call.func.id == "getattr" and _takes_graph(call.args)
+    return type(call.func) is ast.Name and call.func.id == "getattr" and _takes_graph(call.args)
 
 
 def _takes_graph(given: Sequence[ast.expr]) -> bool:

@@ -23,15 +23,15 @@ from graphlint.analysis.values import (
 
 def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
     """Every tensor that `value` is or holds, through containers and unions, not through objects."""
-    if isinstance(value, Tensor):
+    if type(value) is Tensor:
         yield value
-    elif isinstance(value, Union):
+    elif type(value) is Union:
         for part in value.values:
             yield from tensors_in(part, depth)
-    elif depth and isinstance(value, Sequence_):
+    elif depth and type(value) is Sequence_:
         for part in value.elements():
             yield from tensors_in(part, depth - 1)
-    elif depth and isinstance(value, Mapping):
+    elif depth and type(value) is Mapping:
         for _, part in value.entries():
             yield from tensors_in(part, depth - 1)
 
@@ -39,8 +39,8 @@ def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
 def tensors_of_record(value: Value, depth: int = 4) -> Iterator[Tensor]:
     """Those that a value holds, and the fields of a plain record, which is a tuple with names."""
     for part in alternatives(value):
-        named = isinstance(part, Obj) and not isinstance(part.cls, str) and part.cls.is_plain_record
-        held = part.fields.values() if isinstance(part, Obj) and named else (part,)
+        named = type(part) is Obj and not isinstance(part.cls, str) and part.cls.is_plain_record
+        held = part.fields.values() if type(part) is Obj and named else (part,)
         for each in held:
             yield from tensors_in(each, depth) if isinstance(each, Value) else ()
 
@@ -54,7 +54,7 @@ def host_parts(value: Value) -> Iterator[Value]:
             yield part
         elif id(part) not in met:
             met.add(id(part))
-            pending.extend(reversed(part.values if isinstance(part, Union) else part.elements()))
+            pending.extend(reversed(part.values if type(part) is Union else part.elements()))
 
 
 def cells_of(value: Value) -> frozenset[Cell]:
@@ -68,18 +68,18 @@ def cells_of(value: Value) -> frozenset[Cell]:
 
 def with_cell(value: Value, cell: Cell) -> Value:
     """A host value that remembers one more place that it was read from."""
-    if isinstance(value, Const):
+    if type(value) is Const:
         return Const(value.value, value.cells | {cell})
-    if isinstance(value, Host):
+    if type(value) is Host:
         return Host(value.kind, value.change, value.symbol, value.cells | {cell})
-    if isinstance(value, Union):
+    if type(value) is Union:
         return Union(tuple(with_cell(part, cell) for part in value.values), value.chosen_by)
     return value
 
 
 def change_of(value: Value) -> Change:
     """The most changing part of a host value."""
-    if isinstance(value, Const):
+    if type(value) is Const:
         return Change.CONSTANT
     if isinstance(value, (Host, Unknown)):
         return value.change

@@ -31,11 +31,11 @@ _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def is_filled_later(value: Value) -> bool:
     """Whether a global is of a kind that other statements put things into."""
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return (
             isinstance(value.cls, ClassInfo) or value.cls in _FILLED or value.cls.startswith("torch.library")
         )
-    return isinstance(value, Mapping) or (isinstance(value, Sequence_) and value.kind in ("list", "set"))
+    return type(value) is Mapping or (type(value) is Sequence_ and value.kind in ("list", "set"))
 
 
 def fill(m: Machine, module: ModuleFile, name: str) -> None:
@@ -89,7 +89,7 @@ def bases_noting(module: ModuleFile, name: str) -> tuple[str, ...]:
 
 def _define_below(m: Machine, module: ModuleFile, base: str) -> None:
     value = names.module_attribute(m, module, base)
-    if isinstance(value, Class):
+    if type(value) is Class:
         subclasses.define_all(m, value.info)
 
 
@@ -136,7 +136,7 @@ def _changed_in(statement: ast.stmt) -> frozenset[str]:
     for node in walk(statement):
         if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
             found |= _starts(node)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        elif type(node) is ast.Expr and type(node.value) is ast.Call:
             found |= _starts(node.value.func)
     return frozenset(found)
 
@@ -145,17 +145,17 @@ def _starts(node: ast.expr) -> set[str]:
     """The name that an expression starts with, and the first two parts of its path."""
     path: list[str] = []
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        if isinstance(node, ast.Attribute):
+        if type(node) is ast.Attribute:
             path.append(node.attr)
         node = node.func if isinstance(node, ast.Call) else node.value
-    if not isinstance(node, ast.Name):
+    if type(node) is not ast.Name:
         return set()
     return {node.id, f"{node.id}.{path[-1]}"} if path else {node.id}
 
 
 def _is_main(statement: ast.stmt) -> bool:
     """`if __name__ == "__main__":` does not run on import."""
-    return isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test)
+    return type(statement) is ast.If and "__name__" in ast.dump(statement.test)
 
 
 def _importers(m: Machine, module: ModuleFile, fillers: set[str]) -> Iterator[tuple[ModuleFile, set[str]]]:
@@ -198,7 +198,7 @@ def _locals(
     node, alias = binding.node, binding.alias
     if alias is None:
         return []
-    if isinstance(node, ast.ImportFrom):
+    if type(node) is ast.ImportFrom:
         origin = m.project.resolve_import(other, node)
         if alias.name in fillers and m.project.module(origin, other) is module:
             return [name]

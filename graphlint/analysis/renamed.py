@@ -23,7 +23,7 @@ NOT_INPUTS = frozenset({"parameter", "buffer", "opaque", "assumed"})
 
 def note_named(m: Machine, fields: Fields, key: Any, value: Value) -> None:
     """Eager code has given memory a name after something was captured."""
-    if m.finished and not m.captures and isinstance(value, Tensor) and value.storage.graph is None:
+    if m.finished and not m.captures and type(value) is Tensor and value.storage.graph is None:
         m.names_of.setdefault(value.storage, []).append((fields, key))
 
 

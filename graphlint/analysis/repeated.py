@@ -59,7 +59,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
 @summary
 def _is_getter(node: ast.AST) -> bool:
     """Whether a function only reads: it costs nothing, and what it reads may have changed since then."""
-    if isinstance(node, ast.Lambda) or len(node.body) > LONGEST_GETTER:  # type: ignore[attr-defined]
+    if type(node) is ast.Lambda or len(node.body) > LONGEST_GETTER:  # type: ignore[attr-defined]
         return False
     working = (ast.Call, ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, working) for part in walk(node))
@@ -70,7 +70,7 @@ def _owner(function: Function, env: Env) -> int:
     value = function.self_value
     if value is None and function.cls is not None:
         value = next((each for each in env.fields.values() if isinstance(each, Value)), None)
-    return value.serial if isinstance(value, Obj) else 0
+    return value.serial if type(value) is Obj else 0
 
 
 def _shape(env: Env) -> tuple[object, ...]:
@@ -79,13 +79,13 @@ def _shape(env: Env) -> tuple[object, ...]:
 
 
 def _kind_of(value: object) -> object:
-    if isinstance(value, Function):
+    if type(value) is Function:
         return _closure_of(value)
-    if isinstance(value, Obj):
+    if type(value) is Obj:
         return value.cls if isinstance(value.cls, str) else id(value.cls)
-    if isinstance(value, Class):
+    if type(value) is Class:
         return id(value.info)
-    if isinstance(value, Const) and (value.value is None or isinstance(value.value, (bool, str))):
+    if type(value) is Const and (value.value is None or isinstance(value.value, (bool, str))):
         return value.value
     return type(value)
 
@@ -93,7 +93,7 @@ def _kind_of(value: object) -> object:
 def _closure_of(function: Function, depth: int = 3) -> object:
     """What tells closures of one text apart: the functions that they close over, as wrappers do."""
     held = function.env.fields.values() if function.env is not None and depth else ()
-    inner = tuple(_closure_of(value, depth - 1) for value in held if isinstance(value, Function))
+    inner = tuple(_closure_of(value, depth - 1) for value in held if type(value) is Function)
     return (id(function.node), inner) if inner else id(function.node)
 
 

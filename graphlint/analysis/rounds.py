@@ -23,7 +23,7 @@ def open_count(m: Machine, test: ast.expr, value: Value, frame: Frame) -> bool:
 
     Only where a capture can follow, and none has followed so far.
     """
-    if m.captures or not isinstance(value, Const) or not isinstance(value.value, bool):
+    if m.captures or type(value) is not Const or not isinstance(value.value, bool):
         return False
     function = frame.function
     if function is None or not _asked(test) or not _leads_to_capture(function) or _has_captured(m, function):
@@ -45,8 +45,8 @@ def _asked(test: ast.expr) -> tuple[ast.Attribute, ...]:
 def _count(m: Machine, test: ast.expr, node: ast.Attribute, frame: Frame) -> tuple[Fields, str] | None:
     """The cell of a field that eager code counts up or down, if it has been tested here before."""
     owner = narrowing.quiet(m, node.value, frame)
-    held = owner.fields.get(node.attr) if isinstance(owner, Obj) else None
-    if not isinstance(owner, Obj) or not isinstance(held, Const) or type(held.value) is not int:
+    held = owner.fields.get(node.attr) if type(owner) is Obj else None
+    if type(owner) is not Obj or type(held) is not Const or type(held.value) is not int:
         return None
     again = m.memo.setdefault(("tested", id(test), owner.serial), m.steps) != m.steps
     counted = any(w.augmented and not w.capturing for w in m.writes.get((id(owner.fields), node.attr), ()))

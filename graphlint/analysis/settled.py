@@ -62,7 +62,7 @@ def _answers(
     """What an answer implies of configuration: of parts of a conjunction, and of tests that a name keeps."""
     for part, answer in answers.parts(node, polarity):
         known = value if part is node else None
-        kept = narrowing.kept_test(part.id, frame) if isinstance(part, ast.Name) else None
+        kept = narrowing.kept_test(part.id, frame) if type(part) is ast.Name else None
         if kept is not None:
             yield from _answers(m, kept, known, answer, frame)
             continue
@@ -73,7 +73,7 @@ def _answers(
 
 def _stays(m: Machine, node: ast.expr, value: Host | Unknown, frame: Frame) -> bool:
     """Whether what is tested stays as it is: configuration, or a field that only the constructor sets."""
-    if value.change is not Change.SHAPE or not isinstance(node, ast.Attribute):
+    if value.change is not Change.SHAPE or type(node) is not ast.Attribute:
         return value.change <= Change.CONFIG
     fields = narrowing.fields_of(m, node.value, frame)
     writes = m.writes.get((id(fields), node.attr), ())

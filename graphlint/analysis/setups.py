@@ -79,7 +79,7 @@ def _own_calls(tree: ast.AST) -> tuple[list[tuple[str, int]], list[Def]]:
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inner.append(part)
             continue
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        if type(part) is ast.Call and type(part.func) is ast.Attribute:
             called.append((part.func.attr, part.lineno))
         pending += children(part)
     return called, inner

@@ -88,15 +88,15 @@ def _read_into(found: Effects, tree: ast.AST, owner: str) -> None:
         node = stack.pop()
         if isinstance(node, _SCOPES):
             found.names.add(node.name)
-        elif isinstance(node, ast.Name):
-            (found.uses if isinstance(node.ctx, ast.Load) else found.names).add(node.id)
-        elif isinstance(node, ast.alias):
+        elif type(node) is ast.Name:
+            (found.uses if type(node.ctx) is ast.Load else found.names).add(node.id)
+        elif type(node) is ast.alias:
             found.names.add(node.asname or node.name.split(".")[0])
         elif isinstance(node, (ast.Attribute, ast.Subscript)):
             _read_access(found, node, owner)
-        elif isinstance(node, ast.Call):
+        elif type(node) is ast.Call:
             _read_call(found, node, owner)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        elif type(node) is ast.Expr and type(node.value) is ast.Call:
             _read_statement(found, node.value.func, owner)
         elif isinstance(node, (ast.Return, ast.Global, ast.Nonlocal)):
             found.leaves = True

@@ -42,7 +42,7 @@ def execute(m: Machine, body: Sequence[ast.stmt], frame: Frame) -> None:
         if not frame.reachable:
             return
         frame.statement = statement
-        if isinstance(statement, ast.If):
+        if type(statement) is ast.If:
             leaves = bool(m.captures) and refills.returns_found(statement)
             if branches.run_if(m, statement, frame, body[index + 1 :] if leaves else ()):
                 return

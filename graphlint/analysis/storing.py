@@ -58,30 +58,30 @@ def put(
 ) -> None:
     """`owner.name = value`."""
     place = frame.place(node)
-    if isinstance(owner, Union):
+    if type(owner) is Union:
         for part in owner.values:
             put(m, part, name, value, node, frame, augmented=augmented)
-    elif isinstance(owner, Obj):
+    elif type(owner) is Obj:
         if "?pending" in owner.fields:
             synthesis.initialise(m, owner)
         if _put_through_property(m, owner, name, value, place):
             return
         stored(m, owner, owner.fields, name, value, place, augmented=augmented)
         library.wrote_field(m, owner, name, value, place)
-    elif isinstance(owner, Tensor):
+    elif type(owner) is Tensor:
         _put_tensor(m, owner, name, value, place)
-    elif isinstance(owner, Module):
+    elif type(owner) is Module:
         stored(m, owner, m.env_of(owner.file).fields, name, value, place, augmented=augmented)
-    elif isinstance(owner, Class):
+    elif type(owner) is Class:
         stored(m, owner, owner.info.values, name, value, place, augmented=augmented)
-    elif isinstance(owner, Function):
+    elif type(owner) is Function:
         stored(m, owner, m.fields_of(owner), name, value, place, augmented=augmented)
-    elif isinstance(owner, Unknown):
+    elif type(owner) is Unknown:
         lifetimes.note_escape(m, (value,))
         refills.note_lost(m, place)
         if name == "grad":
             _set_gradient(m, owner, value, place)
-    elif isinstance(owner, External):
+    elif type(owner) is External:
         library.wrote_external(m, owner, name, value, place)
 
 
@@ -109,7 +109,7 @@ def stored(
     """Write a cell that outlives the call: field, global, class attribute."""
     old = fields.get(name)
     note_kept(m, value, place)
-    if isinstance(owner, Obj):
+    if type(owner) is Obj:
         graph_keys.note_held(m, owner, value)
     if m.captures:
         _announce_store(m, owner, fields, name, value, old, place, augmented)

@@ -59,7 +59,7 @@ def stated_object(m: Machine, module: ModuleFile, name: str) -> Obj | None:
     stated = frameworks.class_of_object(m, module, name)
     home = m.project.module(stated[0], module) if stated is not None else None
     cls = names.module_attribute(m, home, stated[1]) if stated is not None and home is not None else None
-    if not isinstance(cls, Class):
+    if type(cls) is not Class:
         return None
     return instance(m, cls.info, Change.CONSTANT, Place(module, cls.info.node, "<module>"))
 
@@ -86,7 +86,7 @@ def initialise(m: Machine, owner: Obj) -> None:
 def fill_records(m: Machine, value: Value) -> None:
     """A value is looked into from outside: the records that the program is given have their fields then."""
     for owner in alternatives(value):
-        if isinstance(owner, Obj) and "?pending" in owner.fields and isinstance(owner.cls, ClassInfo):
+        if type(owner) is Obj and "?pending" in owner.fields and isinstance(owner.cls, ClassInfo):
             if owner.cls.is_record:
                 initialise(m, owner)
 
@@ -104,15 +104,15 @@ def _field_values(m: Machine, info: ClassInfo, change: Change | None, place: Pla
     """What the program gives a record besides defaults: parts that may be there, the numbers of each call."""
     arguments = Arguments()
     for name, (owner, annotation, default) in info.record_fields().items() if info.is_record else ():
-        if isinstance(default, ast.Constant) and default.value is None:
+        if type(default) is ast.Constant and default.value is None:
             arguments.kwargs[name] = hints.value_of(
                 m, annotation, owner.module, change or Change.CONFIG, place
             )
         elif change is not Change.CHANGING:
             continue
-        elif (default is None or isinstance(default, ast.Constant)) and isinstance(annotation, ast.Name):
+        elif (default is None or type(default) is ast.Constant) and type(annotation) is ast.Name:
             value = hints.value_of(m, annotation, owner.module, change, place)
-            if isinstance(value, Host):
+            if type(value) is Host:
                 arguments.kwargs[name] = value
     return arguments
 
@@ -123,12 +123,12 @@ def renew(m: Machine, given: Value) -> None:
     What the program itself has written into the record stays.
     """
     for owner in alternatives(given):
-        if not (isinstance(owner, Obj) and owner.label == "given" and isinstance(owner.cls, ClassInfo)):
+        if not (type(owner) is Obj and owner.label == "given" and isinstance(owner.cls, ClassInfo)):
             continue
         for name in owner.cls.record_fields() if owner.cls.is_record else ():
             value = owner.fields.get(name)
             written = (id(owner.fields), name) in m.writes
-            if isinstance(value, Host) and value.change is Change.CHANGING and not written:
+            if type(value) is Host and value.change is Change.CHANGING and not written:
                 m.heap.write(owner.fields, name, Host(value.kind, value.change))
 
 
@@ -184,14 +184,14 @@ def written_fields(node: Def) -> frozenset[str]:
     return frozenset(
         part.attr
         for part in generators.own_nodes(node)
-        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
-        if isinstance(part.value, ast.Name) and part.value.id == first
+        if type(part) is ast.Attribute and type(part.ctx) is ast.Store
+        if type(part.value) is ast.Name and part.value.id == first
     )
 
 
 def _captures(node: Def) -> bool:
     """Whether a method's own text captures or replays: such a method is not run aside."""
     for part in generators.own_nodes(node):
-        if isinstance(part, ast.Attribute) and part.attr in operations.listed("graph_attributes"):
+        if type(part) is ast.Attribute and part.attr in operations.listed("graph_attributes"):
             return True
     return False

@@ -55,7 +55,7 @@ EITHER = "either"
 
 
 def is_tensor(value: Value) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, Unknown) and value.typed == "tensor")
+    return type(value) is Tensor or (type(value) is Unknown and value.typed == "tensor")
 
 
 def any_tensor(*values: Value) -> bool:

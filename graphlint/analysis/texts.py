@@ -28,8 +28,8 @@ def joined(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
 
 def _text_part(m: Machine, part: ast.expr, frame: Frame) -> Value:
     """A part of an f-string: its text where that is known."""
-    if not isinstance(part, ast.FormattedValue):
-        return Const(part.value) if isinstance(part, ast.Constant) else Unknown("part of a text")
+    if type(part) is not ast.FormattedValue:
+        return Const(part.value) if type(part) is ast.Constant else Unknown("part of a text")
     value = expressions.evaluate(m, part.value, frame)
     tensor_ops.formatted(m, part.value, value, frame, "f-string")
     if part.format_spec is not None or part.conversion != -1:
@@ -47,7 +47,7 @@ def _text_of(parts: tuple[Value, ...]) -> Value | None:
 
 def _plain_text(value: Value) -> str | None:
     """How a known text or integer looks in an f-string that says nothing about its format."""
-    if not isinstance(value, Const):
+    if type(value) is not Const:
         return None
     if isinstance(value.value, str):
         return value.value

@@ -80,19 +80,17 @@ def modules_in(owner: Obj) -> list[Obj]:
     """The modules that are fields of a module, or in containers that are."""
     found: list[Obj] = []
     for value in owner.fields.values():
-        if isinstance(value, Obj) and not (
-            isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")
-        ):
+        if type(value) is Obj and not (isinstance(value.cls, str) and not value.cls.startswith("torch.nn.")):
             found.append(value)
-        elif isinstance(value, Sequence_):
+        elif type(value) is Sequence_:
             found += _objects(value.elements())
-        elif isinstance(value, Mapping):
+        elif type(value) is Mapping:
             found += _objects(part for _, part in value.entries())
     return found
 
 
 def _objects(values: Iterable[Value]) -> list[Obj]:
-    return [part for value in values for part in alternatives(value) if isinstance(part, Obj)]
+    return [part for value in values for part in alternatives(value) if type(part) is Obj]
 
 
 def all_modules_in(owner: Obj, most: int = 12) -> list[Obj]:

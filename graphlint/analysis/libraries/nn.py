@@ -151,7 +151,7 @@ def _fact(m: Machine, owner: Obj, name: str) -> Value:
 def _getattr(call: Call) -> Value:
     """`super().__getattr__(name)`: a parameter, buffer or child, else it raises."""
     name = call.text(0, "name")
-    if isinstance(call.owner, Obj) and name in call.owner.fields:
+    if type(call.owner) is Obj and name in call.owner.fields:
         return attributes.read_field(call.m, call.owner, name, call.place)
     if name:
         call.m.frame.reachable = False
@@ -252,7 +252,7 @@ def _own_buffers(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
         return []
     names = operations.mapped("rank_of_buffer")
     held = (_own_parameter(m, owner, name, place, kind="buffer") for name in names)
-    return [each for each in held if isinstance(each, Tensor)]
+    return [each for each in held if type(each) is Tensor]
 
 
 def own_weights(m: Machine, owner: Obj, place: Place) -> list[Tensor]:
@@ -289,8 +289,8 @@ def _plain_method(call: Call) -> Value:
 
 
 def _init(call: Call) -> Value:
-    kind = module_containers.kind_of(call.owner) if isinstance(call.owner, Obj) else None
-    if kind is not None and isinstance(call.owner, Obj):
+    kind = module_containers.kind_of(call.owner) if type(call.owner) is Obj else None
+    if kind is not None and type(call.owner) is Obj:
         module_containers.fill(call, call.owner, kind)
     return NONE
 
@@ -304,8 +304,8 @@ def _zero_grad(call: Call) -> Value:
 def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
     """Gradients are cleared: `data` says whether they are dropped, None when that is not known."""
     given = call.get(0, "set_to_none")
-    dropped = None if given is not None and not isinstance(given, Const) else call.flag(0, "set_to_none")
-    data = dropped is not False if given is None or isinstance(given, Const) else None
+    dropped = None if given is not None and type(given) is not Const else call.flag(0, "set_to_none")
+    data = dropped is not False if given is None or type(given) is Const else None
     target = call.owner or NONE
     call.m.emit(Called(place=call.place, what="zero-grad", target=target, arguments=touched, data=data))
     if data is not False:
@@ -314,14 +314,14 @@ def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
 
 def _add_module(call: Call) -> Value:
     name, value = call.text(0, "name"), call.get(1, "module")
-    if isinstance(call.owner, Obj) and name and value is not None:
+    if type(call.owner) is Obj and name and value is not None:
         storing.stored(call.m, call.owner, call.owner.fields, name, value, call.place)
     return NONE
 
 
 def _register_buffer(call: Call) -> Value:
     name, value = call.text(0, "name"), call.get(1, "tensor")
-    if isinstance(call.owner, Obj) and name and value is not None:
+    if type(call.owner) is Obj and name and value is not None:
         for tensor in tensors_in(value, 0):
             tensor.storage.owner = tensor.storage.owner or "buffer"
             if tensor.storage.device == "cpu":
@@ -339,14 +339,14 @@ def _held_parameters(
     m: Machine, owner: Value, place: Place, depth: int, met: set[int]
 ) -> Iterator[tuple[Obj, Tensor]]:
     """The parameters of a module, each with what holds it; deep down nothing is made that is not there."""
-    if not isinstance(owner, Obj) or owner.serial in met or len(met) > MOST_MODULES:
+    if type(owner) is not Obj or owner.serial in met or len(met) > MOST_MODULES:
         return
     met.add(owner.serial)
     if "?pending" in owner.fields:
         if depth < LEVELS - LEVELS_MADE:
             return
         attributes.get(m, owner, "training", place.node, m.frame)
-    found = [v for v in owner.fields.values() if isinstance(v, Tensor) and v.parameter]
+    found = [v for v in owner.fields.values() if type(v) is Tensor and v.parameter]
     if isinstance(owner.cls, str):
         found += own_weights(m, owner, place)
     if owner.cls == "torch.nn.Module":
@@ -360,7 +360,7 @@ def _held_parameters(
 def _stand_in(m: Machine, serial: int, place: Place) -> Tensor:
     """One parameter that stands for those of a module nobody constructs."""
     made = m.memo.get(("parameter", serial))
-    if not isinstance(made, Tensor):
+    if type(made) is not Tensor:
         with m.before_everything():
             made = m.memo[("parameter", serial)] = m.tensor(None, place, "float")
         made.parameter = True
@@ -373,7 +373,7 @@ def _parameters(call: Call) -> Value:
     named = call.name.endswith(("named_parameters", "named_buffers"))
     items: list[Value] = [*_representatives(call.m, held)]
     if not items:
-        serial = call.owner.serial if isinstance(call.owner, Obj) else id(call.owner)
+        serial = call.owner.serial if type(call.owner) is Obj else id(call.owner)
         items = [_stand_in(call.m, serial, call.place)]
     if named:
         items = [Sequence_([_name_of(item), item], "tuple") for item in items]
@@ -393,7 +393,7 @@ def _representatives(m: Machine, held: Sequence[tuple[Obj, Tensor]]) -> list[Ten
 
 def _name_of(value: Value) -> Host:
     """The name that a module has a parameter under: it is not worked out, but known again."""
-    return Host("str", Change.CONFIG, _symbol_of_name(value) if isinstance(value, Tensor) else None)
+    return Host("str", Change.CONFIG, _symbol_of_name(value) if type(value) is Tensor else None)
 
 
 def _symbol_of_name(tensor: Tensor) -> object:
@@ -402,8 +402,8 @@ def _symbol_of_name(tensor: Tensor) -> object:
 
 def named_by(owner: Value, name: Value | None) -> str:
     """The field of a module that a name is of which `named_parameters` has given; empty for another one."""
-    held = owner.fields.items() if isinstance(owner, Obj) and isinstance(name, Host) else ()
-    own = ((key, _symbol_of_name(value)) for key, value in held if isinstance(value, Tensor))
+    held = owner.fields.items() if type(owner) is Obj and type(name) is Host else ()
+    own = ((key, _symbol_of_name(value)) for key, value in held if type(value) is Tensor)
     return next((str(key) for key, symbol in own if unique(symbol) == getattr(name, "symbol", None)), "")
 
 
@@ -411,12 +411,12 @@ def _children_of(call: Call) -> Value:
     owner = call.owner
     deep = call.name.endswith("modules")
     found: list[Value] = []
-    if isinstance(owner, Obj):
+    if type(owner) is Obj:
         found += module_containers.all_modules_in(owner) if deep else module_containers.modules_in(owner)[:4]
     if not found:
         found = [Obj("torch.nn.Module", call.place)]
     if "named" in call.name:
-        fields = call.owner.fields.items() if isinstance(call.owner, Obj) else ()
+        fields = call.owner.fields.items() if type(call.owner) is Obj else ()
         names = {id(value): Const(name) for name, value in fields if isinstance(name, str)}
         found = [Sequence_([names.get(id(item), Host("str")), item], "tuple") for item in found]
     return Sequence_(found, "modules" if deep else "list")
@@ -435,7 +435,7 @@ def _state_dict(call: Call) -> Value:
 
 def _apply(call: Call) -> Value:
     """`module.apply(function)`: with each module within it, the inner ones first, and then with itself."""
-    if call.args and isinstance(call.owner, Obj):
+    if call.args and type(call.owner) is Obj:
         for module in reversed(module_containers.all_modules_in(call.owner)):
             calls.call(call.m, call.args[0], Arguments([module]), call.node, call.frame)
     return call.owner or NONE
@@ -454,7 +454,7 @@ def _state(call: Call) -> Value:
 
 
 def _requires_grad(call: Call) -> Value:
-    if isinstance(call.owner, Obj):
+    if type(call.owner) is Obj:
         parameters = parameters_of(call.m, call.owner, call.place)
         storing.note_gradients_wanted(call.m, parameters, call.get(0, "requires_grad"), call.place)
     return call.owner or NONE

@@ -92,7 +92,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
         timeline.host_reads(m, tensors, call.place)
         host_work.read(m, tensors[1:] if operation.result == "inplace" else tensors, call.place)
     tensor_ops.note_use(m, tensors, call.place)
-    if isinstance(out, Tensor):
+    if type(out) is Tensor:
         tensor_ops.note_use(m, [out], call.place)
         storing.wrote_tensor(m, out, tensors[0] if tensors else Unknown("value"), call.node, call.frame)
         return out
@@ -107,11 +107,7 @@ def perform(call: Call, operation: operations.Operation, operands: list[Value]) 
         host_work.note_draw(m, operation.name, tensors_in(made, 1), call.place)
     if operation.result != "inplace" and tensors:
         gradients.note_made(m, operation.name.rpartition(".")[2], tensors, made)
-    if (
-        operation.factory
-        and isinstance(made, Tensor)
-        and table_conditions.is_true(keywords.get("requires_grad"))
-    ):
+    if operation.factory and type(made) is Tensor and table_conditions.is_true(keywords.get("requires_grad")):
         made.trained = True
     rows.note_made(m, tensors, made)
     rows.note_operation(call, operation, operands)
