@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TypeGuard
 
 
@@ -14,17 +14,17 @@ def plain(test: ast.expr, answer: bool) -> tuple[ast.expr, bool]:
     return test, answer
 
 
-def parts(test: ast.expr, answer: bool) -> Iterator[tuple[ast.expr, bool]]:
+def parts(test: ast.expr, answer: bool) -> Sequence[tuple[ast.expr, bool]]:
     """The tests whose answers are known where the whole has this one: all of `a and b` that holds.
 
     Nothing where one of several tests may have decided: `a and b` that does not hold.
     """
     test, answer = plain(test, answer)
     if type(test) is not ast.BoolOp:
-        yield test, answer
-    elif isinstance(test.op, ast.And) is answer:
-        for part in test.values:
-            yield from parts(part, answer)
+        return ((test, answer),)
+    if isinstance(test.op, ast.And) is not answer:
+        return ()
+    return [each for part in test.values for each in parts(part, answer)]
 
 
 def asks_for_none(test: ast.AST) -> TypeGuard[ast.Compare]:

@@ -18,7 +18,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.identities import identity_of
-from graphlint.analysis.parts import cells_of, change_of
+from graphlint.analysis.parts import cells_of, cells_of_all, change_of
 from graphlint.analysis.values import (
     COMPUTED,
     RESULT,
@@ -144,7 +144,7 @@ def _is_small(value: object) -> bool:
 def derived(operation: Any, *operands: Value, kind: str = "any") -> Value:
     """A host value computed from others: it changes when they do, and equals itself."""
     change = max(map(change_of, operands), default=Change.CONFIG)
-    cells = frozenset().union(*map(cells_of, operands))
+    cells = cells_of_all(operands)
     if not cells and any(type(v) is Unknown for v in operands):
         return Unknown(COMPUTED, change, kind if kind == host.TEXT else "")
     identities = tuple(map(identity_of, operands))

@@ -92,7 +92,7 @@ def _counts_steps(m: Machine, node: ast.AugAssign, result: Value, frame: Frame) 
     owner = narrowing.quiet(m, node.target.value, frame)
     if not isinstance(owner, Obj):
         return False
-    if len(numbers) > 1 or any(not condition.decided for condition in frame.conditions):
+    if len(numbers) > 1 or frame.in_doubt:
         return True  # nobody knows how often this is done
     place, began = frame.place(node).key, m.finished[0].clock
     earlier = m.writes.get((id(owner.fields), node.target.attr), ())

@@ -88,7 +88,7 @@ def log_write(
     if history is not None and len(history) >= MOST_WRITES and not m.captures:
         return
     under = conditions.undecided(m)
-    conditional = bool(under) and any(not c.decided for c in m.frame.conditions)
+    conditional = bool(under) and m.frames[-1].in_doubt
     record = Write(place, m.chain(place), m.clock, bool(m.captures), value, augmented, conditional, local)
     record.filling = (fills and not local) or (conditional and _is_filling(m, fields, key, place, local))
     record.step, record.under, record.passed = m.step, under, settled.passed(m)

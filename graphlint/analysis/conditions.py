@@ -110,8 +110,10 @@ def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool
 def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
     """Whether an undecided test on the way here found a field None: `if self.x is None: self.x = ...`."""
     for frame in reversed(m.frames):
+        if not frame.in_doubt:
+            continue
         tests = [c.place.node for c in frame.conditions if not c.decided]
-        asked = tests and [*tests, *(kept.node for kept in frame.tests.values())]
+        asked = [*tests, *(kept.node for kept in frame.tests.values())]
         if not any(key in attributes_in(test) for test in asked):
             continue
         for name, owner in _names(frame.env):
@@ -150,4 +152,4 @@ def undecided(m: Machine) -> tuple[Condition, ...]:
     """The undecided tests on the way here, outermost first."""
     if not m.heap.journals:
         return ()
-    return tuple(c for frame in m.frames for c in frame.conditions if not c.decided)
+    return tuple([c for frame in m.frames if frame.conditions for c in frame.conditions if not c.decided])

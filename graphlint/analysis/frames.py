@@ -166,6 +166,11 @@ class Frame:
         return Place(self.module, node, self.qualname)
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether a test in this call that nobody could decide has led to where it is."""
+        return bool(self.conditions) and not all([condition.decided for condition in self.conditions])
+
+    @property
     def here(self) -> Place:
         """The place of the statement that is running."""
         return self.place(self.statement or self.module.source.tree)

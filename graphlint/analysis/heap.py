@@ -24,7 +24,9 @@ class Heap:
 
     def write(self, fields: Fields, key: Any, value: Any) -> None:
         if self.journals:
-            self.journals[-1].setdefault((id(fields), key), (fields, key, fields.get(key, MISSING)))
+            journal, cell = self.journals[-1], (id(fields), key)
+            if cell not in journal:
+                journal[cell] = (fields, key, fields.get(key, MISSING))
         if value is MISSING:
             fields.pop(key, None)
         else:
@@ -55,8 +57,11 @@ class Heap:
         closed = self.journals.pop()
         taken: Snapshot = {}
         for key, (fields, name, old) in closed.items():
-            taken[key] = (fields, name, fields.get(name, MISSING))
-            _put(fields, name, old)
+            if old is MISSING:  # mostly a name that the arm has bound first
+                taken[key] = (fields, name, fields.pop(name, MISSING))
+            else:
+                taken[key] = (fields, name, fields.get(name, MISSING))
+                fields[name] = old
         return taken
 
     def snapshot(self, level: int) -> Snapshot:
@@ -74,10 +79,22 @@ class Heap:
             for fields, name, value in outcomes[0].values():
                 self.write(fields, name, value)
             return
-        for key, (fields, name, _) in {k: v for taken in outcomes for k, v in taken.items()}.items():
+        written: Snapshot = {}
+        for taken in outcomes:
+            written.update(taken)
+        journal: Snapshot = self.journals[-1] if self.journals else {}
+        for key, (fields, name, _) in written.items():
             old = fields.get(name, MISSING)
-            values = [taken[key][2] if key in taken else old for taken in outcomes]
-            self.write(fields, name, join_cells(values))
+            values = []
+            for taken in outcomes:
+                note = taken.get(key)
+                values.append(old if note is None else note[2])
+            journal.setdefault(key, (fields, name, old))
+            value = join_cells(values)
+            if value is MISSING:
+                fields.pop(name, None)
+            else:
+                fields[name] = value
 
     def aside(self) -> _Aside:
         """Write outside every journal: for things that happened earlier in the program's life."""
@@ -106,14 +123,14 @@ def join_cells(values: list[Any]) -> Any:
         return first
     present = [value for value in values if value is not MISSING]
     first = present[0]
-    if all(value is first for value in present):
+    for value in present:
+        if value is not first:
+            break
+    else:
         return first
-    if all(isinstance(value, Value) for value in present):
-        return _fold(join, present)
-    if all(isinstance(value, tuple) for value in present):
-        return _join_tuples(present)
-    if all(isinstance(value, int) for value in present):
-        return max(present)
+    for kind, joined in _JOINED:
+        if isinstance(first, kind) and all([isinstance(value, kind) for value in present]):
+            return joined(present)
     return next((value for value in present if value is not None), first)
 
 
@@ -126,17 +143,18 @@ def _join_tuples(values: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(joined)
 
 
-def _fold(function: Callable[[Value, Value], Value], values: list[Value]) -> Value:
+def _fold(values: list[Value]) -> Value:
     folded = values[0]
     for value in values[1:]:
-        folded = function(folded, value)
+        folded = join(folded, value)
         if type(folded) is Unknown and not folded.among:
             return folded
     return folded
 
 
-def _put(fields: Fields, name: Any, value: Any) -> None:
-    if value is MISSING:
-        fields.pop(name, None)
-    else:
-        fields[name] = value
+# How what is left in a cell is joined, by what all of it is.
+_JOINED: tuple[tuple[type, Callable[[list[Any]], Any]], ...] = (
+    (Value, _fold),
+    (tuple, _join_tuples),
+    (int, max),
+)

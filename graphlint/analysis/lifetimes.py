@@ -7,7 +7,7 @@ graph which outlives the call reads memory that the allocator gives to somebody 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import tensor_ops
@@ -109,11 +109,11 @@ def records_addresses(capture: Capture) -> bool:
     return not capture.compiled and capture.kind in ("torch.cuda.graph", "capture_begin", "begin_capture")
 
 
-def _tensors(m: Machine, value: object) -> Iterator[Tensor]:
+def _tensors(m: Machine, value: object) -> Sequence[Tensor]:
     moved = tensor_ops.moved_tensor(m, value) if isinstance(value, Value) else None
     if moved is not None:
-        return iter((moved,))
-    return tensors_in(value, 2) if isinstance(value, Value) else iter(())
+        return (moved,)
+    return tensors_in(value, 2) if isinstance(value, Value) else ()
 
 
 def _is_made_in(tensor: Tensor, frame: Frame) -> bool:

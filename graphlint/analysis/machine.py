@@ -160,7 +160,7 @@ class Machine:
 
     def chain(self, place: Place) -> tuple[Hop, ...]:
         """The hops from the open capture's region to `place`; empty outside a capture."""
-        capture = self.capture or self.foreign
+        capture = self.captures[-1] if self.captures else self.foreign
         if capture is None:
             return ()
         hops = [*capture.chain, capture.place.hop] if capture.chain else [capture.place.hop]
@@ -188,8 +188,8 @@ class Machine:
 
     def count_resolved(self) -> None:
         """Count a call in captured code that was followed."""
-        if self.capture is not None:
-            self.capture.resolved += 1
+        if self.captures:
+            self.captures[-1].resolved += 1
 
     def spend(self) -> None:
         """Count a step; a scenario, or a call, that has taken too many ends here."""

@@ -18,6 +18,7 @@ from graphlint.analysis.frames import Frame, KeptTest
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import (
     NONE,
+    Env,
     Fields,
     Mapping,
     Obj,
@@ -87,15 +88,17 @@ def restore(m: Machine, frame: Frame, saved: Narrowing) -> None:
 
 def narrowed(m: Machine, node: ast.expr, value: Value, frame: Frame) -> Value:
     """The value of an attribute path as narrowed by an enclosing test."""
-    if type(value) is not Union or not any(c.decided is False for c in frame.conditions):
+    if type(value) is not Union or not frame.in_doubt:
         return value
     found = frame.env.fields.get(path_text(node))
     return found if isinstance(found, Value) else value
 
 
 def _implied(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
-    parts = answers.parts(node, polarity)
-    return [pair for part, answer in parts for pair in _implied_by(m, part, answer, frame)]
+    found: list[tuple[str, Value]] = []
+    for part, answer in answers.parts(node, polarity):
+        found += _implied_by(m, part, answer, frame)
+    return found
 
 
 def _implied_by(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> list[tuple[str, Value]]:
@@ -118,8 +121,9 @@ def keep_test(name: str, node: ast.expr, answer: Value, frame: Frame) -> None:
     Tests that asked about the name asked about what it was before: after `wide = wide and deep` none does.
     """
     names = _names_tested(node)
-    for other in [each for each, kept in frame.tests.items() if name in kept.names]:
-        del frame.tests[other]
+    if frame.tests:
+        for other in [each for each, kept in frame.tests.items() if name in kept.names]:
+            del frame.tests[other]
     if names and name not in names:
         frame.tests[name] = KeptTest(node, answer, {each: frame.env.fields.get(each) for each in names})
 
@@ -205,8 +209,12 @@ def _found_none(m: Machine, node: ast.expr, frame: Frame) -> list[tuple[str, Val
 def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
     """The value of an attribute path without events: names and plain fields only."""
     if type(node) is ast.Name:
-        scopes = (frame.env, *frame.env.parents())
-        return next((env.fields[node.id] for env in scopes if node.id in env.fields), None)
+        env: Env | None = frame.env
+        while env is not None:
+            if node.id in env.fields:
+                return env.fields[node.id]  # type: ignore[no-any-return]
+            env = env.parent
+        return None
     if type(node) is ast.Attribute:
         owner = quiet(m, node.value, frame)
         return owner.fields.get(node.attr) if type(owner) is Obj else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from graphlint.analysis.values import (
     NO_CELLS,
@@ -21,19 +21,17 @@ from graphlint.analysis.values import (
 )
 
 
-def tensors_in(value: Value, depth: int = 4) -> Iterator[Tensor]:
+def tensors_in(value: Value, depth: int = 4) -> Sequence[Tensor]:
     """Every tensor that `value` is or holds, through containers and unions, not through objects."""
     if type(value) is Tensor:
-        yield value
-    elif type(value) is Union:
-        for part in value.values:
-            yield from tensors_in(part, depth)
-    elif depth and type(value) is Sequence_:
-        for part in value.elements():
-            yield from tensors_in(part, depth - 1)
-    elif depth and type(value) is Mapping:
-        for _, part in value.entries():
-            yield from tensors_in(part, depth - 1)
+        return (value,)
+    if type(value) is Union:
+        return [tensor for part in value.values for tensor in tensors_in(part, depth)]
+    if depth and type(value) is Sequence_:
+        return [tensor for part in value.elements() for tensor in tensors_in(part, depth - 1)]
+    if depth and type(value) is Mapping:
+        return [tensor for _, part in value.entries() for tensor in tensors_in(part, depth - 1)]
+    return ()
 
 
 def tensors_of_record(value: Value, depth: int = 4) -> Iterator[Tensor]:
@@ -45,25 +43,37 @@ def tensors_of_record(value: Value, depth: int = 4) -> Iterator[Tensor]:
             yield from tensors_in(each, depth) if isinstance(each, Value) else ()
 
 
-def host_parts(value: Value) -> Iterator[Value]:
+def host_parts(value: Value) -> list[Value]:
     """What `value` may be or holds, through unions and sequences; each container once, even in itself."""
+    found: list[Value] = []
     pending, met = [value], set()
     while pending:
         part = pending.pop()
-        if not isinstance(part, (Union, Sequence_)):
-            yield part
+        if type(part) is not Union and type(part) is not Sequence_:
+            found.append(part)
         elif id(part) not in met:
             met.add(id(part))
             pending.extend(reversed(part.values if type(part) is Union else part.elements()))
+    return found
 
 
 def cells_of(value: Value) -> frozenset[Cell]:
     """The places that a host value was read from."""
-    if isinstance(value, (Const, Host)):
+    if type(value) is Const or type(value) is Host:
         return value.cells
-    if not isinstance(value, (Union, Sequence_)):
+    if type(value) is not Union and type(value) is not Sequence_:
         return NO_CELLS
-    return frozenset().union(*(part.cells for part in host_parts(value) if isinstance(part, (Const, Host))))
+    return cells_of_all([part for part in host_parts(value) if isinstance(part, (Const, Host))])
+
+
+def cells_of_all(values: Iterable[Value]) -> frozenset[Cell]:
+    """The places that any of several host values was read from; mostly there are none."""
+    found = NO_CELLS
+    for value in values:
+        cells = cells_of(value)
+        if cells:
+            found = found | cells if found else cells
+    return found
 
 
 def with_cell(value: Value, cell: Cell) -> Value:
@@ -81,8 +91,8 @@ def change_of(value: Value) -> Change:
     """The most changing part of a host value."""
     if type(value) is Const:
         return Change.CONSTANT
-    if isinstance(value, (Host, Unknown)):
+    if type(value) is Host or type(value) is Unknown:
         return value.change
-    if isinstance(value, (Union, Sequence_)):
+    if type(value) is Union or type(value) is Sequence_:
         return max(map(change_of, host_parts(value)), default=Change.CONFIG)
     return Change.CONFIG

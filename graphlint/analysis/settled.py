@@ -10,7 +10,7 @@ behind it, also of numbers that change, is for `correlations.py`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import answers, narrowing
@@ -27,7 +27,7 @@ def condition(
     m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool, frame: Frame
 ) -> Condition:
     """A test that leads to what is run next, with the answers that it implies."""
-    settles = () if decided else tuple(_answers(m, node, value, polarity, frame))
+    settles = () if decided else _answers(m, node, value, polarity, frame)
     return Condition(frame.place(node), value, polarity, decided, settles=settles)
 
 
@@ -38,7 +38,7 @@ def note_left(m: Machine, test: ast.expr, value: Value, polarity: bool, decided:
 
 def passed(m: Machine) -> tuple[Condition, ...]:
     """The tests by which a call on the way here would have left."""
-    return tuple(each for frame in m.frames for each in frame.passed)
+    return tuple([each for frame in m.frames if frame.passed for each in frame.passed])
 
 
 def here(m: Machine) -> dict[object, bool]:
@@ -58,17 +58,19 @@ def excludes(record: Capture, tests: Iterable[Condition], also: dict[object, boo
 
 def _answers(
     m: Machine, node: ast.expr, value: Value | None, polarity: bool, frame: Frame
-) -> Iterator[tuple[object, bool]]:
+) -> tuple[tuple[object, bool], ...]:
     """What an answer implies of configuration: of parts of a conjunction, and of tests that a name keeps."""
+    found: list[tuple[object, bool]] = []
     for part, answer in answers.parts(node, polarity):
         known = value if part is node else None
         kept = narrowing.kept_test(part.id, frame) if type(part) is ast.Name else None
         if kept is not None:
-            yield from _answers(m, kept, known, answer, frame)
+            found += _answers(m, kept, known, answer, frame)
             continue
         tested = narrowing.quiet(m, part, frame) if known is None else known
         if isinstance(tested, (Host, Unknown)) and _stays(m, part, tested, frame):
-            yield identity_of(tested), answer
+            found.append((identity_of(tested), answer))
+    return tuple(found)
 
 
 def _stays(m: Machine, node: ast.expr, value: Host | Unknown, frame: Frame) -> bool:
