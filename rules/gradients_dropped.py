@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphlint.analysis import settled
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
@@ -95,6 +96,8 @@ class GradientsDropped(Rule):
             sure = drop.certainty or Certainty()
             if trained and storages and not trained & storages:
                 continue
+            if settled.excludes(recorded, drop.way, event.settled):
+                continue  # the arm of a program that captures nothing, or replays nothing
             confidence = Confidence.DEFINITE if trained & storages else Confidence.LIKELY
             message = "the gradients that the graph fills are dropped here, and replays do not set `.grad`"
             weaker = max(confidence, sure.confidence, key=list(Confidence).index)

@@ -19,6 +19,7 @@ from graphlint.analysis import (
     library,
     lifetimes,
     parallel,
+    storing,
     streams,
     supers,
     tensor_ops,
@@ -236,4 +237,4 @@ def _announce_unknown_reset(m: Machine, function: Value, arguments: Arguments, p
     if getattr(getattr(place.node, "func", None), "attr", "") == "zero_grad":
         kept = arguments.kwargs.get("set_to_none")
         dropped = True if kept is None else bool(kept.value) if isinstance(kept, Const) else None
-        m.emit(Called(place=place, what="zero-grad", target=function, data=dropped))
+        storing.announce_gradients(m, "zero-grad", place, function, data=dropped)

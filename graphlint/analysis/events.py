@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis.certainty import Certainty
-from graphlint.analysis.frames import Place
+from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.values import Cell, Obj, Storage, Tensor, Value
 from graphlint.finding import Hop
 
@@ -71,12 +71,14 @@ class Replay(Event):
     """A graph is replayed: which of the cells it read now name other memory.
 
     `replaced` are the reads of memory that was swapped since behind a name that stays, each with the place.
+    `settled` are the answers of configuration on the way to the replay.
     """
 
     graph: Obj
     recorded: Capture
     changed: tuple[Changed, ...] = ()
     replaced: tuple[tuple[Place, Place], ...] = ()
+    settled: dict[object, bool] = field(default_factory=dict)
     step: int = 0
 
 
@@ -163,13 +165,17 @@ class InputFreed(Event):
 
 @dataclass(slots=True, kw_only=True)
 class Called(Event):
-    """A callable that matters to rules is called: compiled functions, optimizers, modules, autograd."""
+    """A callable that matters to rules is called: compiled functions, optimizers, modules, autograd.
+
+    `way` are the undecided tests that led to a place where gradients are dropped.
+    """
 
     what: str
     target: Value
     arguments: tuple[Value, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
     data: Any = None
+    way: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

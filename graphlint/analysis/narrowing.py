@@ -217,6 +217,8 @@ def quiet(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
         return None
     if type(node) is ast.Attribute:
         owner = quiet(m, node.value, frame)
+        if type(owner) is Unknown:
+            return m.memo.get(("attribute", owner.serial, node.attr))
         return owner.fields.get(node.attr) if type(owner) is Obj else None
     return None
 

@@ -29,7 +29,7 @@ def note_replaced(m: Machine, fields: Fields, key: Any, old: object, value: Valu
     note_dropped(m, before, value)
     lost_inputs.note_replaced(m, fields, key, before, value, place)
     readers = [(each, _cells(each, fields, key)) for each in m.finished if _is_kept_by_key(each)]
-    tests = (*conditions.undecided(m), *settled.passed(m)) if readers else ()
+    tests = settled.way(m) if readers else ()
     readers = [each for each in readers if each[1] and not settled.excludes(each[0], tests, {})]
     if readers and not conditions.finds_empty(m, fields, key):
         _note_lost(m, readers, before, value, place)

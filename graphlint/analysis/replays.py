@@ -20,6 +20,7 @@ from graphlint.analysis import (
     orphans,
     renamed,
     renewals,
+    settled,
     synthesis,
     timeline,
 )
@@ -87,7 +88,7 @@ def replay(m: Machine, graph: Obj, place: Place, among: Sequence[Obj] = ()) -> N
     found = (*(each for each in compared if each is not None), *renamed.changed(m, record))
     changed = (*found, *lost_inputs.changed(m, record, found))
     event = Replay(place=place, graph=graph, recorded=record, changed=changed, capture=record, step=m.step)
-    event.replaced = tuple(renewals.replaced_since(m, record))
+    event.replaced, event.settled = tuple(renewals.replaced_since(m, record)), settled.here(m)
     m.emit(event)
     timeline.replayed(m, record, place)
     freed_weights.replayed(m, record, place)

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import answers, narrowing
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.identities import identity_of
-from graphlint.analysis.values import Change, Host, Unknown, Value
+from graphlint.analysis.values import Change, Host, Obj, Union, Unknown, Value, alternatives
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
+
+HELD = "held graph"
 
 
 def condition(
@@ -41,6 +43,12 @@ def passed(m: Machine) -> tuple[Condition, ...]:
     return tuple([each for frame in m.frames if frame.passed for each in frame.passed])
 
 
+def way(m: Machine) -> tuple[Condition, ...]:
+    """The undecided tests on the way here, and those by which a call would have left."""
+    undecided = (c for frame in m.frames for c in frame.conditions if not c.decided)
+    return (*(undecided if m.heap.journals else ()), *passed(m))
+
+
 def here(m: Machine) -> dict[object, bool]:
     """The answers that the way here has settled, by the identity of what was tested."""
     tests = [c for frame in m.frames for c in (*frame.conditions, *frame.passed) if not c.decided]
@@ -50,9 +58,12 @@ def here(m: Machine) -> dict[object, bool]:
 def excludes(record: Capture, tests: Iterable[Condition], also: dict[object, bool]) -> bool:
     """Whether a run of the program with this graph never gets to where these tests led.
 
-    What is known of such a run is what led to the capture and, in `also`, to where it is looked at.
+    What is known of such a run is what led to the capture and, in `also`, to where it is looked at, and that
+    the graph is held where it was put.
     """
     known = record.facts["settled"] | also
+    if record.graph is not None:
+        known[HELD, record.graph.serial] = True
     return any(known.get(tested, answer) is not answer for test in tests for tested, answer in test.settles)
 
 
@@ -62,6 +73,8 @@ def _answers(
     """What an answer implies of configuration: of parts of a conjunction, and of tests that a name keeps."""
     found: list[tuple[object, bool]] = []
     for part, answer in answers.parts(node, polarity):
+        if m.finished:
+            found += _graphs_found(m, part, answer, frame)
         known = value if part is node else None
         kept = narrowing.kept_test(part.id, frame) if type(part) is ast.Name else None
         if kept is not None:
@@ -71,6 +84,20 @@ def _answers(
         if isinstance(tested, (Host, Unknown)) and _stays(m, part, tested, frame):
             found.append((identity_of(tested), answer))
     return tuple(found)
+
+
+def _graphs_found(m: Machine, node: ast.expr, answer: bool, frame: Frame) -> list[tuple[object, bool]]:
+    """What `graph is None` says of the one graph that would be there; graphs kept by key are many."""
+    held = node
+    if answers.asks_for_none(node):
+        held, answer = node.left, not answers.finds_none(node, answer)
+    found = narrowing.quiet(m, held, frame)
+    graphs = [
+        part
+        for part in (alternatives(found) if isinstance(found, Union) else ())
+        if isinstance(part, Obj) and "record" in part.fields and not part.fields.get("keys")
+    ]
+    return [((HELD, graph.serial), answer) for graph in graphs]
 
 
 def _stays(m: Machine, node: ast.expr, value: Host | Unknown, frame: Frame) -> bool:

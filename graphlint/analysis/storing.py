@@ -21,6 +21,7 @@ from graphlint.analysis import (
     lifetimes,
     parallel,
     refills,
+    settled,
     synthesis,
     tensor_ops,
     timeline,
@@ -161,8 +162,16 @@ def _put_tensor(m: Machine, owner: Tensor, name: str, value: Value, place: Place
 
 
 def _set_gradient(m: Machine, owner: Value, value: Value, place: Place) -> None:
-    m.emit(Called(place=place, what="set-grad", target=owner, arguments=(value,)))
+    announce_gradients(m, "set-grad", place, owner, value)
     gradients.note_replaced(m, dropped=is_none(value))
+
+
+def announce_gradients(
+    m: Machine, what: str, place: Place, target: Value, *arguments: Value, data: object = None
+) -> None:
+    """Gradients are set or cleared: rules hear under which tests."""
+    way = settled.way(m)
+    m.emit(Called(place=place, what=what, target=target, arguments=arguments, data=data, way=way))
 
 
 def note_gradients_wanted(m: Machine, tensors: list[Tensor], wanted: Value | None, place: Place) -> None:

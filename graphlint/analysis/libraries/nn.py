@@ -307,7 +307,7 @@ def announce_zero_grad(call: Call, touched: tuple[Value, ...]) -> None:
     dropped = None if given is not None and type(given) is not Const else call.flag(0, "set_to_none")
     data = dropped is not False if given is None or type(given) is Const else None
     target = call.owner or NONE
-    call.m.emit(Called(place=call.place, what="zero-grad", target=target, arguments=touched, data=data))
+    storing.announce_gradients(call.m, "zero-grad", call.place, target, *touched, data=data)
     if data is not False:
         gradients.note_replaced(call.m, dropped=True)
 
