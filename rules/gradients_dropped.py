@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from graphlint.facts import nodes as ast
 from graphlint.analysis import settled
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, CaptureEnded, Replay

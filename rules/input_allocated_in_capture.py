@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Called, Replay
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Obj, Storage, Tensor

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Replay
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Changed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from math import prod
 
+from graphlint.facts import nodes as ast
 from graphlint.analysis.events import CaptureStarted
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 
+from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Operation
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in

@@ -7,7 +7,6 @@ None: the code that finds it so is part of the program's own life.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from graphlint.analysis import expressions, generators, hints, signatures
 from graphlint.analysis.classes import Def
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import NONE, Change, Class, Env, Obj, Value, alternatives, is_none, join_all
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import TypeGuard
+
+from graphlint.facts import nodes as ast
 
 
 def plain(test: ast.expr, answer: bool) -> tuple[ast.expr, bool]:

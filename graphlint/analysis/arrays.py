@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import storing, timeline
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import Change, Tensor, Unknown, Value
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

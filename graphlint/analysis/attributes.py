@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -50,6 +49,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.rules import operations
 

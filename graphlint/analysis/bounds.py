@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Change, Host, Value, now
+from graphlint.facts import nodes as ast
 
 BETWEEN = "between"
 Bounds = tuple[float, float]

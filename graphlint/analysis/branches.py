@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import (
     Value,
 )
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

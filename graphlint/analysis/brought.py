@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from graphlint.analysis import graph_keys, ignored, own_text, signatures, tensor
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture, HostUse, Item, Read
 from graphlint.analysis.values import Change, Const, Host, Mapping, Sequence_, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 

@@ -9,7 +9,6 @@ that is left.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
@@ -19,6 +18,7 @@ from graphlint.analysis import own_text
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import CutShort, Frame
 from graphlint.analysis.values import Mapping, Obj, Sequence_, Union, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import own_text, roots
 from graphlint.analysis.roots import Root
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -51,6 +50,7 @@ from graphlint.analysis.values import (
     join,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

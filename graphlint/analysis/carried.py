@@ -6,7 +6,6 @@ every one of them starts from that memory, unless eager code copies the new stat
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import certainty
@@ -15,6 +14,7 @@ from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Item, Write
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Fields, Mapping, Sequence_, Storage, Tensor, Value, alternatives
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

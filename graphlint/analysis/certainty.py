@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.finding import Confidence, Level
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Env, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import may_say
 from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

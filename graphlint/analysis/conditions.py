@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -33,6 +32,7 @@ from graphlint.analysis.values import (
     alternatives,
     is_none,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations

@@ -6,12 +6,12 @@ lacks, is a user of that class although it names none.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphlint.analysis import signatures
 from graphlint.analysis.classes import Def
 from graphlint.analysis.own_text import text_of
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 

@@ -6,13 +6,13 @@ holds, `wide` is known to be false, and in code that `wide` itself led to, it is
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import answers
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Const, Host, Union, Unknown, Value, alternatives, join
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from graphlint.analysis.graphs import HostUse, Read, Write
 from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import Cell, Const
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 BELOW = (ast.Lt, ast.LtE)

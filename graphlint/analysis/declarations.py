@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import entries, frameworks, roots
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import start_of, start_of_body
 from graphlint.finding import Confidence, Finding, Level, Span
 from graphlint.rules.unresolved_region_target import UnresolvedRegionTarget

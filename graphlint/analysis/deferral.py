@@ -7,7 +7,6 @@ write is not known any more, and neither is what it returned beyond its annotati
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import CutShort, Frame, Place
 from graphlint.analysis.heap import MISSING
 from graphlint.analysis.values import NONE, Change, Env, Function, Obj, Unknown, Value, join
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import answers, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Tensor, alternatives
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -7,7 +7,6 @@ guessed when several unrelated classes would do, or when the uses say too little
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +17,7 @@ from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.frames import Place
 from graphlint.analysis.libraries import optim
 from graphlint.analysis.values import Change, Class, Function, Obj, Value, alternatives, join_all
+from graphlint.facts import nodes as ast
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 

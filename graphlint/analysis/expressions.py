@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -46,6 +45,7 @@ from graphlint.analysis.values import (
     join,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

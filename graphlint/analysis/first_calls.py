@@ -6,7 +6,6 @@ the replays add up in the same memory.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from graphlint.analysis.events import SideEffect
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Const, Storage, Tensor
+from graphlint.facts import nodes as ast
 from graphlint.finding import Hop
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.values import Env, Function, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.finding import Hop, Span
 

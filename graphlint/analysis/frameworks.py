@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis.classes import ClassInfo, last_name
 from graphlint.analysis.values import Function
+from graphlint.facts import nodes as ast
 from graphlint.facts.questions import question
 from graphlint.profiles import Constant, Life, Operator, Profile, built_in, named
 from graphlint.profiles.patterns import Pattern

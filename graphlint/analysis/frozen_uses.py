@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -51,6 +50,7 @@ from graphlint.analysis.values import (
     alternatives,
     same,
 )
+from graphlint.facts import nodes as ast
 from graphlint.finding import Level
 
 if TYPE_CHECKING:

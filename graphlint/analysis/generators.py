@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from graphlint.analysis.values import (
     Value,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import SCOPES, may_say
 from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import children

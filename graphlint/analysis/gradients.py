@@ -5,7 +5,6 @@ Only what is certain is noted: a tensor that is not marked may still be one.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import FALSE, NONE, Const, Function, Obj, Tensor, Value, alternatives
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.rules import operations
 

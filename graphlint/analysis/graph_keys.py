@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import narrowing, tensor_ops
@@ -24,6 +23,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 

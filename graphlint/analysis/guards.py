@@ -6,13 +6,13 @@ the value that the test found. Only then is what comes later no longer in doubt.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import answers, conditions, equality, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Const, Fields, Host, Obj, Union, Value, alternatives, is_none, join_all
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

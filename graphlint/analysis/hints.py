@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import class_members, expressions, frameworks, host, subclasses, synthesis
@@ -27,6 +26,7 @@ from graphlint.analysis.values import (
     alternatives,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

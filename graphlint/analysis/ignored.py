@@ -6,7 +6,6 @@ first call's `x`. Where callers promise to bring the same memory again, they bri
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Mapping, Sequence_, Storage, Tensor, Unknown, Value
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

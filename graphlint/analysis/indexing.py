@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import (
@@ -42,6 +41,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

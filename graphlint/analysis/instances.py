@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import calls, definitions, expressions, functions, hints
@@ -20,6 +19,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

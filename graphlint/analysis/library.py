@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -67,6 +66,7 @@ from graphlint.analysis.values import (
     Value,
     is_none,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ it, what captures, then everything else in the order of the text, and what repla
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -33,6 +32,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -6,7 +6,6 @@ graph which outlives the call reads memory that the allocator gives to somebody 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 

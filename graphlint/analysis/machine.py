@@ -7,7 +7,6 @@ at all is decided by `lifecycle`.
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from graphlint.analysis.values import (
     Tensor,
     Value,
 )
+from graphlint.facts import nodes as ast
 from graphlint.finding import Hop
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ subclasses, its own fields and methods are followed, but for those that a subcla
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import attributes, class_members, hints
@@ -25,6 +24,7 @@ from graphlint.analysis.values import (
     join,
     join_all,
 )
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

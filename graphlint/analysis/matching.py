@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from graphlint.analysis import (
 )
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Const, Sequence_, Unknown, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import functools
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from graphlint.analysis.values import (
     is_none,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from graphlint.analysis.values import (
     alternatives,
     join_all,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

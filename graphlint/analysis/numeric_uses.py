@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from graphlint.analysis import generators
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.values import Function
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node, summary
 from graphlint.rules import operations
 

@@ -7,7 +7,6 @@ the graph: it takes the arm of the later steps, and the guard's answer is that t
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import Cell, Change, Obj, Union, Value, alternatives, is_none
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

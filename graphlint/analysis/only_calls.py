@@ -5,13 +5,13 @@ Where nothing else in the project calls a definition, a default that they overri
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphlint.analysis import signatures
 from graphlint.analysis.classes import Def
 from graphlint.analysis.values import Const, Value, join_all
+from graphlint.facts import nodes as ast
 from graphlint.facts.questions import question
 from graphlint.facts.walking import walk
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import functions
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.values import Obj, Value, alternatives
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

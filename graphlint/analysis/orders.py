@@ -6,10 +6,10 @@ the elements themselves are mostly not known.
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.values import Const, Function, Obj, Sequence_, Value, alternatives, is_none
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 

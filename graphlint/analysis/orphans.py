@@ -7,7 +7,6 @@ are not meant.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from graphlint.analysis import conditions, graph_keys, lifetimes, lost_inputs, s
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import DROPPED, Capture, Changed, Read, Write
 from graphlint.analysis.values import Cell, Env, Fields, Mapping, Obj, Unknown, Value, alternatives
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ Such a loop is followed for a few turns, in which the count is not known after t
 
 from __future__ import annotations
 
-import ast
-
 from graphlint.analysis import bounds, own_text
 from graphlint.analysis.values import Const, Host, Sequence_, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 

@@ -5,7 +5,6 @@ What a graph has frozen is then what the number is at every replay.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from graphlint.analysis import answers, narrowing
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Const, Host, Value
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

@@ -7,7 +7,6 @@ Where the test returns what it has found, all that follows it is such an arm.
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import deferral
@@ -17,6 +16,7 @@ from graphlint.analysis.graphs import Capture, Item
 from graphlint.analysis.heap import Snapshot
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Fields, Mapping, Obj, Union, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

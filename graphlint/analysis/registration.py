@@ -7,7 +7,6 @@ modules that import the name or a function that fills it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from graphlint.analysis import definitions, names, statements, subclasses
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Class, Mapping, Obj, Sequence_, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question
 from graphlint.facts.walking import walk

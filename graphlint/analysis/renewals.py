@@ -7,7 +7,6 @@ function that captures, therefore comes with the new graph; any other write the 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from graphlint.analysis import conditions, own_text, settled
 from graphlint.analysis.frames import Condition, Place
 from graphlint.analysis.graphs import Capture, Write
 from graphlint.analysis.values import Cell, Obj
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from graphlint.analysis.graphs import Capture
 from graphlint.analysis.own_text import text_of
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.roots import Root
+from graphlint.facts import nodes as ast
 from graphlint.regions import (
     NOT_REACHED,
     NOT_RUN_TO_ITS_END,

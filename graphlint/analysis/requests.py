@@ -6,12 +6,12 @@ it before a replay waits for captured Python to see it.
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import renewals
 from graphlint.analysis.graphs import Capture, HostUse, Write, value_in
 from graphlint.analysis.values import Const
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from graphlint.analysis import generators, setups, synthesis
 from graphlint.analysis.classes import ClassInfo, Def, last_name
 from graphlint.analysis.own_text import Text, is_declared, reached_from, text_of
 from graphlint.analysis.values import Obj, is_none
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations

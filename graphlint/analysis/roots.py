@@ -6,7 +6,6 @@ file that imports it, a class with such methods, or the body of a module.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.classes import Def, last_name
 from graphlint.analysis.consumers import consumers_of
 from graphlint.analysis.own_text import is_declared, text_of
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations

@@ -6,12 +6,12 @@ is a number that is not known, so that what it decides is tried both ways.
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import narrowing, own_text
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Change, Const, Fields, Function, Host, Obj, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 
 if TYPE_CHECKING:

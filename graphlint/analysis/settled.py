@@ -9,7 +9,6 @@ behind it, also of numbers that change, is for `correlations.py`.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from graphlint.analysis import answers, narrowing
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Change, Host, Obj, Union, Unknown, Value, alternatives
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from graphlint.analysis.budgets import CONSTRUCTORS
 from graphlint.analysis.classes import Def
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import may_say
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question

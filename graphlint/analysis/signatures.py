@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
+
+from graphlint.facts import nodes as ast
 
 
 def named(spec: ast.arguments) -> list[ast.arg]:

@@ -7,11 +7,11 @@ other methods of the object that write it, and every way out of the method befor
 
 from __future__ import annotations
 
-import ast
 import copy
 from collections.abc import Callable, Iterable, Sequence
 
 from graphlint.analysis.classes import ClassInfo, Def
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 
 Writes = Callable[[str], frozenset[str]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ from graphlint.analysis.values import (
     Value,
     alternatives,
 )
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture

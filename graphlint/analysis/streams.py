@@ -5,7 +5,6 @@ Streams are told apart by where the program makes them. One that arrives as an a
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis.events import OutsideWait, StreamEscaped, StreamUnjoined
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Obj, Value, alternatives
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture

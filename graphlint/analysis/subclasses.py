@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from graphlint.analysis import names
 from graphlint.analysis.classes import ClassInfo, last_name, names_record
 from graphlint.analysis.values import MAX_ALTERNATIVES, Class, alternatives
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import by_type, may_say
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question

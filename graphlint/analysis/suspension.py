@@ -6,7 +6,6 @@ the frame's names are kept, and leaving runs what its text has after that `yield
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import generators, statements
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Obj, Unknown, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.walking import walk
 
 if TYPE_CHECKING:

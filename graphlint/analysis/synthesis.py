@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -22,6 +21,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.frames import Place
 from graphlint.analysis.values import Change, Class, Const, Host, Obj, Unknown, Value, alternatives
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.rules import operations
 

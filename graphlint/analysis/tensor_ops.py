@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Set
 from typing import TYPE_CHECKING
 
@@ -44,6 +43,7 @@ from graphlint.analysis.values import (
     alternatives,
     is_none,
 )
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from graphlint.analysis import arithmetic, expressions, tensor_ops
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.parts import cells_of
 from graphlint.analysis.values import MAX_ALTERNATIVES, Const, Unknown, Value, alternatives, join_all
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine

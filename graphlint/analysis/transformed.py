@@ -6,13 +6,13 @@ and that a method turns for good together with tensors, changes what the capture
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import generators, renewals
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.analysis.graphs import Capture, HostUse, Read, Write
 from graphlint.analysis.values import Const, Obj
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from graphlint.analysis.values import (
     Unknown,
     Value,
 )
+from graphlint.facts import nodes as ast
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 

@@ -6,13 +6,13 @@ that is only written through the heap, so that undecided branches can be tried a
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, final
 
 from graphlint.analysis.symbols import unique
+from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
     from graphlint.analysis.classes import ClassInfo

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from enum import IntEnum
 
 from graphlint.analysis.classes import Def, last_name
 from graphlint.analysis.own_text import is_declared, text_of
 from graphlint.analysis.roots import Root
+from graphlint.facts import nodes as ast
 
 _CALLED_BY_OTHER_NAMES = frozenset({"forward"})
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from graphlint.facts import nodes as ast
 from graphlint.facts.walking import children, walk
 
 Kind = Literal[

@@ -6,11 +6,12 @@ run comes to. A file is parsed as a whole, so that its errors are known; then th
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 from typing import Any
 
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import RUN, Definition, statements_below
+from graphlint.facts.nodes import make_small
 from graphlint.facts.pernode import is_of_nodes
 from graphlint.facts.source import Source, Unreadable, parse_text
 from graphlint.facts.walking import walk
@@ -52,23 +53,16 @@ class Body:
             block: Any = parse_text(source.path, _ANY_BLOCK + text).body[0]
         except Unreadable:  # it ends in a backslash, say
             return self._from_whole()
-        _move(block, line - block.body[0].lineno)
+        make_small(block, line - block.body[0].lineno)
         return block.body  # type: ignore[no-any-return]
 
     def _from_whole(self) -> list[ast.stmt]:
         for node in walk(parse_text(self._source.path, self._source.text)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 if (node.body[0].lineno, node.body[0].col_offset) == self.first:
+                    make_small(node)
                     return node.body
         raise AssertionError("a function is not where it was")
-
-
-def _move(tree: ast.AST, lines: int) -> None:
-    for node in walk(tree):
-        held = node.__dict__
-        if "lineno" in held:
-            held["lineno"] += lines
-            held["end_lineno"] += lines
 
 
 def keep_as_text(source: Source, definitions: Iterable[tuple[str, Definition]]) -> None:

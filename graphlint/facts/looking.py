@@ -6,11 +6,12 @@ rests on, a function of a parsed file is a node whose `body` notes that it was a
 
 from __future__ import annotations
 
-import ast
 import contextlib
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from graphlint.facts import nodes as ast
+from graphlint.facts.nodes import KINDS_WITH_BLOCKS
 from graphlint.facts.trace import Part
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -59,10 +60,7 @@ _KINDS: dict[type[ast.AST], type[ast.AST]] = {
 NOTING = frozenset(_KINDS.values())
 SCOPES = frozenset({*_KINDS, *NOTING, ast.Lambda})
 """The types of nodes that are a scope of their own."""
-_WITHOUT_BLOCKS = frozenset(
-    {ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Raise, ast.Assert, ast.Delete}
-    | {ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue}
-)
+_WITH_BLOCKS = NOTING.union(KINDS_WITH_BLOCKS)
 _Given = TypeVar("_Given")
 
 
@@ -81,7 +79,7 @@ def start_of(node: ast.AST) -> tuple[int, int]:
     """Where a statement starts, its decorators included; nothing is noted."""
     if isinstance(node, ast.match_case):
         return start_of(node.pattern)
-    places = [node, *node.__dict__.get("decorator_list", ())]
+    places = [node, *getattr(node, "decorator_list", ())]
     return min((place.lineno, place.col_offset) for place in places)
 
 
@@ -127,7 +125,7 @@ def _make_noting(node: ast.AST, part: Part, looks: Looks) -> None:
 def statements_below(node: ast.AST) -> list[ast.AST]:
     """The statements, handlers and cases directly inside a statement, in text order; nothing is noted."""
     below: list[ast.AST] = []
-    if type(node) in _WITHOUT_BLOCKS:
+    if type(node) not in _WITH_BLOCKS:
         return below
     held = node.__dict__
     for name in ("body", "_body", "handlers", "cases", "orelse", "finalbody"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from graphlint.facts import bodies
+from graphlint.facts import nodes as ast
 from graphlint.facts.bindings import Binding, Guards, bindings_of
 from graphlint.facts.looking import RUN, Definition, Looks, note_all
+from graphlint.facts.nodes import make_small
 from graphlint.facts.source import Source
 
 __all__ = ["Binding", "Definition", "Guards", "ModuleFile"]
@@ -50,6 +51,7 @@ class ModuleFile:
         self._at = str(self.path)
         self._definitions = note_all(self.source.tree, self._at, self.looks)
         bodies.keep_as_text(self.source, self._definitions)
+        make_small(self.source.tree)
 
     def look_at(self, part: str) -> None:
         """Note that a part of this file is looked at."""

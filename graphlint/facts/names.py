@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from graphlint.facts import nodes as ast
 from graphlint.facts.bindings import Binding
 from graphlint.facts.modules import ModuleFile
 from graphlint.facts.project import Project

@@ -18,12 +18,12 @@ Comments and blank lines between statements belong to no part, and neither do li
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from graphlint.facts import nodes as ast
 from graphlint.facts import questions
 from graphlint.facts.looking import RUN, start_of, start_of_body, statements_below
 from graphlint.facts.modules import BOUND, DEFINED, EXPORTS, READABLE, SHAPE, TEXT

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from graphlint.facts import nodes as ast
 from graphlint.facts.looking import Looks
 
 _Node = TypeVar("_Node", bound=ast.AST)

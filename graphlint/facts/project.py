@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from graphlint.facts import bodies, inventory
+from graphlint.facts import nodes as ast
 from graphlint.facts.cache import FactsCache
 from graphlint.facts.looking import Looks
 from graphlint.facts.modules import READABLE, ModuleFile

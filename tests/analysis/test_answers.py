@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from graphlint.analysis import answers
+from graphlint.facts import nodes as ast
 
 
 def _test(text: str) -> ast.expr:

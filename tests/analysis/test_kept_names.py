@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from types import SimpleNamespace
 from typing import Any
 
 from graphlint.analysis import narrowing
 from graphlint.analysis.values import Const
+from graphlint.facts import nodes as ast
 
 
 def kept(*tests: tuple[str, str]) -> Any:

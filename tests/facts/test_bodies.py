@@ -63,8 +63,14 @@ def module(data: bytes) -> ModuleFile:
     return ModuleFile(PATH, "example.py", "example", False, parse(PATH, data))
 
 
-def shown(tree: ast.AST) -> str:
-    return ast.dump(tree, include_attributes=True)
+def shown(part: object) -> object:
+    """All that a tree holds; `ast.dump` leaves out what only some nodes have by default."""
+    if isinstance(part, list):
+        return [shown(each) for each in part]
+    if not isinstance(part, ast.AST):
+        return repr(part)
+    names = (*part._fields, *part._attributes)
+    return [type(part).__name__, *((name, shown(getattr(part, name, None))) for name in names)]
 
 
 def kept(of: ModuleFile) -> list[ast.AST]:

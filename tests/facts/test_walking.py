@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import graphlint
+from graphlint.facts import nodes
 from graphlint.facts.walking import children, walk
 
 LEFT_OUT = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
@@ -40,7 +41,7 @@ def test_the_order_and_the_nodes_are_those_of_the_standard_walk() -> None:
     package = Path(graphlint.__file__).parent
     texts = [EVERYTHING, *(path.read_text() for path in sorted(package.rglob("*.py"))[:40])]
     for text in texts:
-        tree = ast.parse(text)
+        tree = nodes.parse(text)
         usual = [node for node in ast.walk(tree) if not isinstance(node, LEFT_OUT)]
         assert walk(tree) == usual
         for node in usual:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from graphlint.analysis import attributes, calls, elements, expressions, indexing, kinds
 from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.libraries.registry import Call, model
@@ -17,6 +15,7 @@ from graphlint.analysis.values import (
     alternatives,
     join_all,
 )
+from graphlint.facts import nodes as ast
 
 
 @model("operator.attrgetter", "operator.itemgetter", "operator.methodcaller")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import attributes, calls, registration
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Const, Function, Obj, Partial, Unknown, Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 

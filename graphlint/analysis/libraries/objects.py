@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from graphlint.analysis import (
     attributes,
     class_members,
@@ -37,6 +35,7 @@ from graphlint.analysis.values import (
     join,
     join_all,
 )
+from graphlint.facts import nodes as ast
 
 
 @model("builtins.getattr")

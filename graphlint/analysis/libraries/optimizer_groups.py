@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 from graphlint.analysis import cells, elements, tensor_ops
 from graphlint.analysis.libraries.registry import Call, model
 from graphlint.analysis.values import NONE, Change, Const, Host, Mapping, Sequence_, Unknown, Value
+from graphlint.facts import nodes as ast
 from graphlint.rules import operations
 
 
