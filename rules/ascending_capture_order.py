@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Called, CaptureEnded
 from graphlint.analysis.frames import Loop, Place
 from graphlint.analysis.graphs import Capture, share_memory
 from graphlint.analysis.values import Value
+from graphlint.facts import nodes as ast
 from graphlint.facts.walking import walk
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis.events import CaptureStarted
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
+from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node
 from graphlint.facts.walking import walk
 from graphlint.finding import Confidence, Level

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis import settled
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.values import Storage, Tensor, is_none
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Called, Replay
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Obj, Storage, Tensor
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 

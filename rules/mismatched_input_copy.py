@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis import extents
 from graphlint.analysis.events import Called, CaptureEnded
 from graphlint.analysis.values import Host, SliceValue, Storage, Tensor, is_none
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules.rule import Report, Rule
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis.certainty import Certainty
 from graphlint.analysis.events import Called
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import External, Obj, Unknown, Value
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Hop, Level
 from graphlint.rules import operations
 from graphlint.rules.rule import Report, Rule

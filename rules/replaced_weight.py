@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Replay
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Changed
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 from graphlint.rules.wording import is_parameter

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis import rows, table_conditions
 from graphlint.analysis.events import Called, CaptureEnded, Replay
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.rows import Mixing
 from graphlint.analysis.values import SliceValue, Storage, Tensor, Value, is_none
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 

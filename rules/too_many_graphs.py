@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from graphlint.facts import nodes as ast
 from graphlint.analysis.events import CaptureStarted
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.graphs import Capture
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Level
 from graphlint.rules.rule import Report, Rule
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-
-from graphlint.facts import nodes as ast
 from graphlint.analysis.events import Operation
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.parts import tensors_in
 from graphlint.analysis.values import Tensor, Unknown, Value, alternatives
+from graphlint.facts import nodes as ast
 from graphlint.finding import Confidence, Hop
 from graphlint.rules import operations
 
