@@ -126,11 +126,10 @@ def _called_methods(tree: ast.AST) -> frozenset[str]:
 
 def _body_uses(module: ModuleFile, names: set[str]) -> bool:
     """Whether the statements of a script, its main guard included, use one of the names."""
-    definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
-    return any(
+    return roots.body_makes(module, names) or any(
         own_text.text_of(s).names & names
         for s in module.tree.body
-        if not isinstance(s, (*definitions, ast.Assign, ast.AnnAssign))
+        if not isinstance(s, (*roots.DEFINITIONS, ast.Assign, ast.AnnAssign))
     )
 
 

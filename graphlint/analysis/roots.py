@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Uses = Callable[[ast.AST], Set[str]]
 """What a definition uses: all names that its text mentions, or those that it calls."""
 
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+"""Statements of a module that do nothing by themselves, as far as the analysis goes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -40,15 +43,14 @@ class Root:
 
 def roots_of(module: ModuleFile) -> list[Root]:
     """The roots among the definitions of a marked module."""
-    found: list[Root] = []
-    if _body_holds(module):
-        found.append(Root(module, "<module>", module.tree))
     top = top_of(module)
     capturing = by_text(top)
     declared = {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
     capturing |= spread(top, consumers_of(top) - capturing, calling)
     involved = capturing | spread(top, declared, calling)
-    found += [Root(module, name, node) for name, node in top if name in involved]
+    found = [Root(module, name, node) for name, node in top if name in involved]
+    if _body_holds(module) or body_makes(module, involved):
+        found.insert(0, Root(module, "<module>", module.tree))
     return [replace(root, goals=frozenset(involved)) for root in found]
 
 
@@ -130,9 +132,33 @@ def switches_on(module: ModuleFile, setting: str) -> bool:
 
 
 def _body_holds(module: ModuleFile) -> bool:
-    definitions = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
-    plain = [text_of(s) for s in module.tree.body if not isinstance(s, definitions)]
+    plain = [text_of(s) for s in module.tree.body if not isinstance(s, DEFINITIONS)]
     return any(text.captures or text.replays for text in plain)
+
+
+def body_makes(module: ModuleFile, involved: Set[str]) -> bool:
+    """Whether the statements of a script, its main guard included, go on with what one of `involved` makes.
+
+    That is an instance of a class, what a call gives, or what it makes of a function of the script. A call of
+    a function alone, as in `main()`, does nothing but what that function does as a root.
+    """
+    definitions = dict(top_of(module))
+    plain = [s for s in module.tree.body if not isinstance(s, DEFINITIONS) and text_of(s).names & involved]
+    calls = ((part, statement) for statement in plain for part in walk(statement) if type(part) is ast.Call)
+    return any(
+        last_name(call.func) in involved
+        and (
+            last_name(call.func)[:1].isupper()
+            or not _is_statement(call, statement)
+            or any(type(given) is ast.Lambda or last_name(given) in definitions for given in call.args)
+        )
+        for call, statement in calls
+    )
+
+
+def _is_statement(call: ast.Call, within: ast.stmt) -> bool:
+    """Whether nobody looks at what a call gives."""
+    return any(type(part) is ast.Expr and part.value is call for part in ast.walk(within))
 
 
 def is_run_by_script(root: Root) -> bool:

@@ -1,0 +1,76 @@
+"""What the statements of a script make and call is run, as the same statements in a function are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.programs import check_marked_rules
+
+RUNNER = """
+import torch
+
+
+class Runner:
+    def __init__(self, function, x):
+        self.function, self.x = function, x
+        self.function(self.x)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.function(self.x)
+
+    def __call__(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y
+
+
+def graphed(function, x):
+    return Runner(function, x)
+
+
+def center(x):
+    return x - x.{operation}  # {mark}: CG302
+
+
+"""
+
+
+@pytest.mark.parametrize(("operation", "mark"), [("mean().item()", "expect"), ("mean()", "ok")])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "runner = Runner(center, torch.zeros(8, device='cuda'))\nprint(runner(torch.ones(8)))",
+        "if __name__ == '__main__':\n    run = graphed(center, torch.zeros(8, device='cuda'))\n    run(1)",
+        "for n in (4, 8):\n    Runner(center, torch.zeros(n, device='cuda'))",
+        "print(Runner(center, torch.zeros(8, device='cuda'))(torch.ones(8)).sum())",
+        "graphed(center, torch.zeros(8, device='cuda'))",
+        "graphed(lambda x: center(x) + 1, torch.zeros(8, device='cuda'))",
+    ],
+)
+def test_a_script_makes_what_captures(script: str, operation: str, mark: str) -> None:
+    check_marked_rules(RUNNER.format(operation=operation, mark=mark) + script)
+
+
+@pytest.mark.parametrize(("clone", "mark"), [("", "expect"), (".clone()", "ok")])
+def test_a_script_keeps_what_it_is_given(clone: str, mark: str) -> None:
+    script = f"""
+step = Runner(center, torch.zeros(8, device="cuda"))
+kept = []
+for _ in range(3):
+    kept.append(step(torch.ones(8)){clone})  # {mark}: CG201
+print(torch.stack(kept))
+"""
+    check_marked_rules(RUNNER.format(operation="mean()", mark="ok") + script)
+
+
+@pytest.mark.parametrize(("operation", "mark"), [("mean().item()", "expect"), ("mean()", "ok")])
+def test_the_class_is_imported(operation: str, mark: str) -> None:
+    library = RUNNER.format(operation=operation, mark=mark)
+    script = """
+import torch
+from library import Runner, center
+
+runner = Runner(center, torch.zeros(8, device="cuda"))
+value = runner(torch.ones(8))
+"""
+    check_marked_rules({"library.py": library, "script.py": script})
