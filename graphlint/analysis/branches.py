@@ -38,7 +38,7 @@ def run_if(m: Machine, node: ast.If, frame: Frame, rest: Sequence[ast.stmt] = ()
 
     Tells whether that has run.
     """
-    uses = len(m.capture.host_uses) if m.capture is not None else 0
+    uses = len(m.captures[-1].host_uses) if m.captures else 0
     value = expressions.evaluate(m, node.test, frame)
     if rounds.open_count(m, node.test, value, frame):
         value = expressions.evaluate(m, node.test, frame)

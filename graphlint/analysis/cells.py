@@ -136,7 +136,7 @@ def note_read(
     m: Machine, fields: Fields, key: Any, value: Value, place: Place, owner: Value | None, name: str
 ) -> None:
     """Remember that captured code reads a cell that holds tensors, or an object that may."""
-    capture = m.capture
+    capture = m.captures[-1] if m.captures else None
     if capture is None or m.meta_read or capture.compiled:
         return
     cell = (id(fields), key)
@@ -156,7 +156,7 @@ def tainted(
     m: Machine, fields: Fields, key: Any, value: Value, place: Place, owner: Value | Env | None, name: str
 ) -> Value:
     """A host value that captured code reads from a cell remembers the cell."""
-    capture = m.capture
+    capture = m.captures[-1] if m.captures else None
     if capture is not None and type(value) is Mapping and type(owner) is Obj:
         walked.note_named(m, fields, key, value, place, owner)
     if capture is None or capture.compiled or not _is_host(value):

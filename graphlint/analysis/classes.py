@@ -67,9 +67,9 @@ class ClassInfo:
                 self._collect(statement.body)
                 self._collect(getattr(statement, "orelse", []))
 
-    def mro(self) -> Iterator[ClassInfo]:
+    def mro(self) -> list[ClassInfo]:
         """This class and its project bases in Python's method resolution order."""
-        return iter(_linearised(self, set()))
+        return self.order or _linearised(self, set())
 
     def add_base(self, base: ClassInfo) -> None:
         self.bases.append(base)

@@ -110,7 +110,7 @@ def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool
 def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
     """Whether an undecided test on the way here found a field None: `if self.x is None: self.x = ...`."""
     for frame in reversed(m.frames):
-        if not frame.in_doubt:
+        if not frame.conditions or not frame.in_doubt:
             continue
         tests = [c.place.node for c in frame.conditions if not c.decided]
         asked = [*tests, *(kept.node for kept in frame.tests.values())]

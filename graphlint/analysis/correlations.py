@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import answers
 from graphlint.analysis.frames import Condition, Frame
-from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Const, Host, Union, Unknown, Value, alternatives, join
 from graphlint.facts import nodes as ast
 
@@ -68,10 +67,9 @@ def assumed(m: Machine, value: Value) -> bool | None:
     """The answer of a test that the way here has settled; None when it has not."""
     if type(value) is not Host or value.kind != "bool":
         return None
-    identity = identity_of(value)
     for frame in reversed(m.frames):
         for condition in reversed(frame.conditions):
-            if type(condition.value) is Host and identity_of(condition.value) == identity:
+            if type(condition.value) is Host and condition.value.symbol == value.symbol:
                 return condition.polarity
     return None
 

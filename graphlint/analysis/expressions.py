@@ -78,7 +78,7 @@ def _name(m: Machine, node: ast.Name, frame: Frame) -> Value:
 
 
 def _attribute(m: Machine, node: ast.Attribute, frame: Frame) -> Value:
-    if node.attr in operations.listed("describing") and m.captures and not m.meta_read:
+    if m.captures and not m.meta_read and node.attr in operations.listed("describing"):
         m.meta_read = True
         try:
             owner = evaluate(m, node.value, frame)

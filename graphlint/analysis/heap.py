@@ -121,6 +121,8 @@ def join_cells(values: list[Any]) -> Any:
             break
     else:
         return first
+    if len(values) == 2 and (first is MISSING or values[1] is MISSING):
+        return values[1] if first is MISSING else first  # a name that one of two arms has bound
     present = [value for value in values if value is not MISSING]
     first = present[0]
     for value in present:

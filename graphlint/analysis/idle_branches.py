@@ -38,9 +38,9 @@ class Watch:
 
 def watch(m: Machine, frame: Frame, tests: int) -> Watch | None:
     """Watch the arms of a test, whose uses of host numbers begin at `tests`; None outside captures."""
-    capture = m.capture
-    if capture is None or len(capture.host_uses) == tests:
+    if not m.captures or len(m.captures[-1].host_uses) == tests:
         return None
+    capture = m.captures[-1]
     return Watch(capture, capture.host_uses[tests:], _recorded(capture, frame))
 
 

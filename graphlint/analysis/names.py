@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
     from graphlint.facts.modules import Binding, ModuleFile
 
-BUILTINS = frozenset(dir(builtins))
+BUILTINS = {name: External(f"builtins.{name}") for name in dir(builtins)}
 
 
 def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
@@ -56,12 +56,13 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
             if not m.has_graphs or type(value) in INERT:
                 return value
             if m.captures:
-                cells.note_read(m, env.fields, name, value, frame.place(node), None, name)
+                place = frame.place(node)
+                cells.note_read(m, env.fields, name, value, place, None, name)
                 if env is not frame.env or _is_local_of_region(m, value):
-                    value = cells.tainted(m, env.fields, name, value, frame.place(node), env, name)
-            elif m.effects:
+                    value = cells.tainted(m, env.fields, name, value, place, env, name)
+            elif (id(env.fields), name) in m.effects:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
-            return outputs.refreshed(m, value, frame.place(node)) if isinstance(value, OF_OUTPUTS) else value
+            return outputs.refreshed(m, value, frame.place(node)) if type(value) in OF_OUTPUTS else value
         if env.cls is not None:
             member = class_members.class_name(m, env.cls, name)
             if member is not None:
@@ -99,7 +100,7 @@ def _elsewhere(module: ModuleFile, name: str) -> Value:
     if name in ("__name__", "__package__"):
         return _own_name(module, name)
     if name in BUILTINS:
-        return External(f"builtins.{name}")
+        return BUILTINS[name]
     return Unknown(f"name `{name}` is not defined in the project")
 
 

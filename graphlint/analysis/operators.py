@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import functions
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.values import Obj, Value, alternatives
+from graphlint.analysis.values import Obj, Union, Value, alternatives
 from graphlint.facts import nodes as ast
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _COMPARE: dict[type[ast.AST], tuple[str, str]] = {
 
 def method_of(value: Value, name: str) -> Obj | None:
     """`value` as an instance whose own class defines `name`, else None."""
+    if type(value) is not Obj and type(value) is not Union:
+        return None
     for part in alternatives(value):
         if type(part) is Obj and isinstance(part.cls, ClassInfo) and part.cls.find(name) is not None:
             return part
@@ -80,6 +82,8 @@ def unary(m: Machine, op: ast.unaryop, value: Value) -> Value | None:
 
 def truth(m: Machine, value: Value) -> Value | None:
     """What decides the truth of an instance: the result of its `__bool__` or `__len__`."""
+    if type(value) is not Obj and type(value) is not Union:
+        return None
     for name in ("__bool__", "__len__"):
         owner = method_of(value, name)
         if owner is not None:

@@ -60,10 +60,9 @@ class Refill:
 
 def watch(m: Machine, test: ast.expr) -> Refill | None:
     """Watch an arm that an undecided test leads to; None where it is not about sizes or what is there."""
-    capture = m.capture
-    if capture is None or m.is_compiling or not _compares(test):
+    if not m.captures or m.is_compiling or not _compares(test):
         return None
-    return Refill(m, capture)
+    return Refill(m, m.captures[-1])
 
 
 def note_lost(m: Machine, place: Place) -> None:

@@ -34,7 +34,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     code = _closure_of(function)
     owner = _owner(function, env)
     shape = _shape(env)
-    where = id(m.capture.graph) if m.capture else 0  # what a capture makes is not what eager code makes
+    where = id(m.captures[-1].graph) if m.captures else 0  # what a capture makes is not what eager code makes
     key = (code, owner, shape, bool(m.captures), where)
     too_deep = is_too_deep(m, function)
     if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
@@ -75,7 +75,7 @@ def _owner(function: Function, env: Env) -> int:
 
 def _shape(env: Env) -> tuple[object, ...]:
     """What decides where a call leads: the callables, classes and modes among its arguments."""
-    return tuple(_kind_of(value) for value in env.fields.values())
+    return tuple(map(_kind_of, env.fields.values()))
 
 
 def _kind_of(value: object) -> object:
@@ -92,9 +92,12 @@ def _kind_of(value: object) -> object:
 
 def _closure_of(function: Function, depth: int = 3) -> object:
     """What tells closures of one text apart: the functions that they close over, as wrappers do."""
-    held = function.env.fields.values() if function.env is not None and depth else ()
-    inner = tuple(_closure_of(value, depth - 1) for value in held if type(value) is Function)
-    return (id(function.node), inner) if inner else id(function.node)
+    if function.env is None or not function.env.fields or not depth:
+        return id(function.node)
+    held = [value for value in function.env.fields.values() if type(value) is Function]
+    if not held:
+        return id(function.node)
+    return id(function.node), tuple([_closure_of(value, depth - 1) for value in held])
 
 
 def is_too_deep(m: Machine, function: Function) -> bool:

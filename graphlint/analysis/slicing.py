@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from graphlint.analysis.classes import ClassInfo, Def
 from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
+from graphlint.facts.walking import children
 
 Writes = Callable[[str], frozenset[str]]
 """The fields that calling a method of the object, by its name, may write."""
@@ -100,7 +101,7 @@ def _read_into(found: Effects, tree: ast.AST, owner: str) -> None:
             _read_statement(found, node.value.func, owner)
         elif isinstance(node, (ast.Return, ast.Global, ast.Nonlocal)):
             found.leaves = True
-        stack.extend(ast.iter_child_nodes(node))
+        stack += children(node)
 
 
 def _read_access(found: Effects, node: ast.Attribute | ast.Subscript, owner: str) -> None:

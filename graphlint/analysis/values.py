@@ -486,7 +486,7 @@ class Union(Value):
 
 
 # What may be or hold an output of a graph, so that reading it depends on the replays so far.
-OF_OUTPUTS = (Tensor, Sequence_, Mapping, Obj)
+OF_OUTPUTS = frozenset({Tensor, Sequence_, Mapping, Obj})
 # What captures and replays leave alone: no number, no tensor, and nothing that holds one.
 INERT = frozenset({Function, Class, External, Module})
 NONE = Const(None)
@@ -518,7 +518,7 @@ def join(left: Value, right: Value) -> Value:
     kept: list[Value] = []
     for value in (*_unfolded(left), *_unfolded(right)):
         for other in kept:
-            if same(value, other):
+            if type(value) is type(other) and same(value, other):
                 break
         else:
             kept.append(value)

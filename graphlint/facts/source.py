@@ -54,7 +54,7 @@ class Source:
     @cached_property
     def starts(self) -> array[int]:
         """Where each line starts, lines counted as `ast` counts them, and where the last one ends."""
-        return array("L", [0, *(end.end() for end in _LINE_END.finditer(self.text)), len(self.text)])
+        return array("L", [0, *[end.end() for end in _LINE_END.finditer(self.text)], len(self.text)])
 
     def line(self, number: int) -> str:
         """A line, counted from 1, without its end."""
