@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 
 class Level(str, Enum):
@@ -32,9 +33,11 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Hop:
-    """One step of a chain: the place in `path` where `function` is entered or calls the next one."""
+class Hop(NamedTuple):
+    """One step of a chain: the place in `path` where `function` is entered or calls the next one.
+
+    A tuple, as chains are made for every write and event of captured code.
+    """
 
     path: str
     line: int

@@ -13,22 +13,27 @@ from graphlint.analysis.values import (
     Mapping,
     Obj,
     Sequence_,
+    Union,
     Unknown,
     Value,
     alternatives,
     is_none,
 )
 
+_OPEN = frozenset({Unknown, Host})
+
 
 def identical(left: Value, right: Value) -> bool | None:
     """`left is right` for None, booleans, enum members, classes and objects."""
+    if type(left) is not Union and type(right) is not Union:
+        return _identical(left, right)
     answers = {_identical(a, b) for a in alternatives(left) for b in alternatives(right)}
     return answers.pop() if len(answers) == 1 else None
 
 
 def _identical(left: Value, right: Value) -> bool | None:
-    if isinstance(left, (Unknown, Host)) or isinstance(right, (Unknown, Host)):
-        known, other = (left, right) if isinstance(right, (Unknown, Host)) else (right, left)
+    if type(left) in _OPEN or type(right) in _OPEN:
+        known, other = (left, right) if type(right) in _OPEN else (right, left)
         if type(other) is Host and is_none(known):
             return False if other.kind in ("int", "float", "str", "bool") else None
         return None
@@ -36,7 +41,7 @@ def _identical(left: Value, right: Value) -> bool | None:
         return left.value is right.value or (
             type(left.value) is type(right.value) and left.value == right.value
         )
-    if isinstance(left, Const) != isinstance(right, Const):
+    if type(left) is Const or type(right) is Const:
         return False
     ids = identity_of(left), identity_of(right)
     return ids[0] == ids[1] if None not in ids else None
@@ -44,15 +49,19 @@ def _identical(left: Value, right: Value) -> bool | None:
 
 def equal(left: Value, right: Value) -> bool | None:
     """`left == right` where both are known well enough."""
-    answers: set[bool | None] = set()
-    for a in alternatives(left):
-        for b in alternatives(right):
-            if type(a) is Const and type(b) is Const:
-                answers.add(_equal_constants(a.value, b.value))
-            else:
-                ids = identity_of(a), identity_of(b)
-                answers.add(True if ids[0] is not None and ids[0] == ids[1] else _certainly_unequal(a, b))
+    if type(left) is not Union and type(right) is not Union:
+        return _equal(left, right)
+    answers = {_equal(a, b) for a in alternatives(left) for b in alternatives(right)}
     return answers.pop() if len(answers) == 1 else None
+
+
+def _equal(left: Value, right: Value) -> bool | None:
+    if type(left) is Const and type(right) is Const:
+        return _equal_constants(left.value, right.value)
+    identity = identity_of(left)
+    if identity is not None and identity == identity_of(right):
+        return True
+    return _certainly_unequal(left, right)
 
 
 def _equal_constants(left: object, right: object) -> bool | None:

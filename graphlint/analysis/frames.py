@@ -137,6 +137,7 @@ class Frame:
     qualname: str
     function: Function | None = None
     call: Place | None = None
+    known_entry: Hop | None = None  # see `entry`
     level: int = 0
     returned: list[Value] = field(default_factory=list)
     exits: list[Snapshot] = field(default_factory=list)
@@ -164,6 +165,14 @@ class Frame:
 
     def place(self, node: ast.AST) -> Place:
         return Place(self.module, node, self.qualname)
+
+    @property
+    def entry(self) -> Hop:
+        """The hop of its call, made once."""
+        if self.known_entry is None:
+            assert self.call is not None
+            self.known_entry = self.call.hop
+        return self.known_entry
 
     @property
     def in_doubt(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
@@ -294,21 +295,25 @@ def inherited_attribute(m: Machine, owner: Obj, dotted: str, name: str, place: P
 PYTHON = (3, 12, 0)
 
 
+_CONSTANTS: dict[str, Callable[[], Value]] = {
+    "torch.version.hip": lambda: Const(None),
+    "torch.version.xpu": lambda: Const(None),
+    "torch.version.cuda": lambda: Host("str", Change.CONSTANT),
+    "typing.TYPE_CHECKING": lambda: FALSE,
+    "sys.platform": lambda: Const("linux"),
+    "os.name": lambda: Const("posix"),
+    "sys.version_info": lambda: Sequence_([Const(part) for part in PYTHON], "tuple"),
+    "torch.backends.cuda.is_built": lambda: TRUE,
+    "math.inf": lambda: Host("float", Change.CONSTANT),
+    "math.pi": lambda: Host("float", Change.CONSTANT),
+    "torch.inf": lambda: Host("float", Change.CONSTANT),
+}
+
+
 def constant(m: Machine, dotted: str) -> Value | None:
     """Constants of libraries that decide branches."""
-    if dotted in ("torch.version.hip", "torch.version.xpu"):
-        return Const(None)
-    if dotted == "torch.version.cuda":
-        return Host("str", Change.CONSTANT)
-    if dotted in ("typing.TYPE_CHECKING",):
-        return FALSE
-    if dotted in ("sys.platform", "os.name"):
-        return Const("linux" if dotted == "sys.platform" else "posix")
-    if dotted == "sys.version_info":
-        return Sequence_([Const(part) for part in PYTHON], "tuple")
-    if dotted in ("torch.backends.cuda.is_built", "math.inf", "math.pi", "torch.inf"):
-        return TRUE if dotted.endswith("is_built") else Host("float", Change.CONSTANT)
-    return None
+    made = _CONSTANTS.get(dotted)
+    return made() if made is not None else None
 
 
 def wrote_field(m: Machine, owner: Obj, name: str, value: Value, place: Place) -> None:

@@ -164,9 +164,9 @@ class Machine:
         if capture is None:
             return ()
         hops = [*capture.chain, capture.place.hop] if capture.chain else [capture.place.hop]
-        hops += [frame.call.hop for frame in self.frames[capture.depth + 1 :] if frame.call is not None]
+        hops += [frame.entry for frame in self.frames[capture.depth + 1 :] if frame.call is not None]
         hops.append(place.hop)
-        return tuple(hop for hop, _ in itertools.groupby(hops))
+        return tuple([hop for hop, _ in itertools.groupby(hops)])
 
     def emit(self, event: Event) -> None:
         event.capture = event.capture or self.capture

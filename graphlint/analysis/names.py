@@ -113,10 +113,10 @@ def _own_name(module: ModuleFile, name: str) -> Value:
 
 def module_attribute(m: Machine, module: ModuleFile, name: str) -> Value | None:
     """The value of a module's global, evaluated once and on demand; None when it has no such name."""
-    env = m.env_of(module)
+    key = (id(module), name)
+    env = m.module_envs.get(key[0]) or m.env_of(module)
     if name in env.fields:
         return env.fields[name]  # type: ignore[no-any-return]
-    key = (id(module), name)
     if key in m.absent:
         return None
     if key in m.evaluating:

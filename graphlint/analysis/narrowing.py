@@ -41,13 +41,16 @@ Narrowing = dict[str, tuple[Value | None, Value]]
 def narrow(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> Narrowing:
     """Rebind names whose alternatives a test rules out; returns what to put back afterwards."""
     saved: Narrowing = {}
-    if not m.captures:
+    if not m.captures and type(node) in _LOOKING_UP:
         _note_found(m, node, polarity, frame)
     for text, value in _implied(m, node, polarity, frame):
         old = saved[text][0] if text in saved else frame.env.fields.get(text)
         saved[text] = (old, value)
         frame.env.fields[text] = value
     return saved
+
+
+_LOOKING_UP = frozenset({ast.Compare, ast.UnaryOp})
 
 
 def _note_found(m: Machine, node: ast.expr, polarity: bool, frame: Frame) -> None:

@@ -26,9 +26,10 @@ def open_count(m: Machine, test: ast.expr, value: Value, frame: Frame) -> bool:
     if m.captures or type(value) is not Const or not isinstance(value.value, bool):
         return False
     function = frame.function
-    if function is None or not _asked(test) or not _leads_to_capture(function) or _has_captured(m, function):
+    asked = _asked(test)
+    if function is None or not asked or not _leads_to_capture(function) or _has_captured(m, function):
         return False
-    counts = [found for node in _asked(test) if (found := _count(m, test, node, frame)) is not None]
+    counts = [found for node in asked if (found := _count(m, test, node, frame)) is not None]
     for fields, key in counts:
         m.heap.write(fields, key, Host("int", Change.CHANGING))
     return bool(counts)
@@ -59,11 +60,14 @@ def _leads_to_capture(function: Function) -> bool:
         return True
     if function.cls is None:
         return False
-    methods = {
-        m.name: m for m in function.cls.node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
+    methods = _methods(function.cls.node)
     name = getattr(function.node, "name", "")
     return any(own_text.text_of(methods[each]).captures for each in own_text.names_reached(methods, name))
+
+
+@per_node
+def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    return {m.name: m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
 
 def _has_captured(m: Machine, function: Function) -> bool:

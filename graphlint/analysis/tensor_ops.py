@@ -60,7 +60,10 @@ def is_tensor(value: Value) -> bool:
 
 def any_tensor(*values: Value) -> bool:
     """Whether one of the operands is, or may be, a tensor."""
-    return any(is_tensor(part) for value in values for part in alternatives(value))
+    for value in values:
+        if any(map(is_tensor, value.values)) if type(value) is Union else is_tensor(value):
+            return True
+    return False
 
 
 def belongs_to(made: Value, library: str) -> None:

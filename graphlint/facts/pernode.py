@@ -23,11 +23,11 @@ def per_node(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
     @functools.wraps(read)
     def remembered(node: _Node) -> _Fact:
         known = node.__dict__
-        looks = known.get("_looks")
-        if looks is None:
+        if "_looks" not in known:
             if slot not in known:
                 known[slot] = read(node)
             return known[slot]  # type: ignore[no-any-return]
+        looks = known["_looks"]
         if slot not in known:
             with looks.aside() as parts:
                 fact = read(node)
@@ -51,14 +51,15 @@ def summary(read: Callable[[_Node], _Fact]) -> Callable[[_Node], _Fact]:
     need not know of a change that leaves the summary as it is.
     """
     usual = per_node(read)
-    slot = f"{read.__module__}.{read.__qualname__}{_SUMMARISED}"
+    plain = f"{read.__module__}.{read.__qualname__}"
+    slot = f"{plain}{_SUMMARISED}"
     name = f"{SUMMARY}{read.__module__}:{read.__qualname__} "
 
     @functools.wraps(read)
     def summarised(node: _Node) -> _Fact:
         known = node.__dict__
-        if "_whole" not in known:
-            return usual(node)
+        if "_whole" not in known:  # mostly a test, in which no function lies
+            return known[plain] if plain in known and "_looks" not in known else usual(node)
         if slot not in known:
             known[slot] = _apart(usual, node, name)
         fact, part = known[slot]
