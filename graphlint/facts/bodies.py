@@ -34,26 +34,30 @@ class Body:
         self._source = source
 
     @property
-    def size(self) -> int:
+    def _place(self) -> tuple[int, int]:
         starts = self._source.starts
-        return starts[self._last] - starts[self.first[0] - 1]
+        return starts[self.first[0] - 1], starts[self._last]
+
+    @property
+    def size(self) -> int:
+        begin, end = self._place
+        return end - begin
 
     def says(self, word: str) -> bool:
         """Whether the text holds a word; never denied beyond ASCII, where a name has several forms."""
-        text, starts = self._source.text, self._source.starts
-        begin, end = starts[self.first[0] - 1], starts[self._last]
-        return text.find(word, begin, end) >= 0 or not (text.isascii() or text[begin:end].isascii())
+        source, place = self._source, self._place
+        return source.says(word, *place) or not source.is_ascii(*place)
 
     def read(self) -> list[ast.stmt]:
         """The statements of the body, parsed anew."""
-        source, line = self._source, self.first[0]
+        source = self._source
         source.unread -= self.size
         try:
-            text = source.text[source.starts[line - 1] : source.starts[self._last]]
+            text = source.between(*self._place)
             block: Any = parse_text(source.path, _ANY_BLOCK + text).body[0]
         except Unreadable:  # it ends in a backslash, say
             return self._from_whole()
-        make_small(block, line - block.body[0].lineno)
+        make_small(block, self.first[0] - block.body[0].lineno)
         return block.body  # type: ignore[no-any-return]
 
     def _from_whole(self) -> list[ast.stmt]:
@@ -108,5 +112,4 @@ def _is_outermost(node: ast.AST) -> bool:
 
 
 def _begins_line(source: Source, first: ast.stmt) -> bool:
-    start = source.starts[first.lineno - 1]
-    return not source.text[start : start + first.col_offset].strip(" \t")
+    return not source.piece((first.lineno, 0), (first.lineno, first.col_offset)).strip(b" \t")

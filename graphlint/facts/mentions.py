@@ -116,6 +116,10 @@ class Mentions:
             at = text.find(word, at + 1)
         return found
 
+    def place(self, file: int) -> tuple[bytearray, int]:
+        """Where the bytes of a file stand: in which text, and where in it they begin."""
+        return self._text, self._starts[file]
+
     def content(self, file: int) -> bytes:
         """The bytes of a file, by its position."""
         return bytes(memoryview(self._text)[self._starts[file] : self._ends[file]])

@@ -75,7 +75,7 @@ class ModuleFile:
     @property
     def held(self) -> int:
         """How much of the text the syntax tree holds."""
-        return len(self.source.text) - self.source.unread
+        return self.source.size - self.source.unread
 
     @property
     def tree(self) -> ast.Module:
@@ -95,7 +95,9 @@ class ModuleFile:
         """
         found: dict[str, list[Binding]] = {}
         with self.looks.aside():
-            for binding in bindings_of(self.source.tree.body, walruses=":=" in self.source.text):
+            for binding in bindings_of(
+                self.source.tree.body, walruses=self.source.says(":=", 0, self.source.size)
+            ):
                 found.setdefault(binding.name, []).append(binding)
         return Bindings(self, found)
 

@@ -193,6 +193,8 @@ class Project:
             place = (error.line, error.column)
             self._problems[path] = Problem(Path(path), self.display(path), error.reason, *place)
             return None
+        if (shared := self.searches.place(path)) is not None:
+            source.keep_in(*shared)
         is_package = os.path.basename(path) == "__init__.py"
         name = self._index.name_of(path)
         module = ModuleFile(Path(path), self.display(path), name, is_package, source, self._looks)

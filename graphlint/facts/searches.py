@@ -57,6 +57,10 @@ class Searches:
         """Get ready for very many searches, before this process is forked into several that make them."""
         self._mentions.build_index()
 
+    def place(self, path: str) -> tuple[bytearray, int] | None:
+        """Where the bytes of a file are held for searches; None when they are not, or not yet."""
+        return self._mentions.place(self._position[path]) if "_mentions" in self.__dict__ else None
+
     def still_finds(self, search: Search, path: str) -> bool:
         """Whether a search finds one file, answered from that file alone."""
         if (search, path) not in self._answers:

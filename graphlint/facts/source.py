@@ -21,7 +21,7 @@ from graphlint.finding import Span
 
 _DEEPEST_TREE = 3000  # about what Python 3.11 and 3.12 accept
 # The line ends of Python's tokenizer: `str.splitlines` knows more (form feed, U+2028) and would shift lines.
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class Unreadable(Exception):
@@ -42,30 +42,60 @@ class Unreadable(Exception):
 class Source:
     """A parsed file.
 
-    `text` is the decoded file without a byte order mark, its line ends as they are; `unread` tells how much
-    of it the tree does not hold (`facts/bodies.py`).
+    Its text is kept as UTF-8 without a byte order mark, its line ends as they are: `size` bytes of `held`,
+    which may hold other files as well, from `begin` on. `unread` of them the tree does not hold
+    (`facts/bodies.py`).
     """
 
     path: Path
-    text: str
     tree: ast.Module
+    held: bytes | bytearray
+    size: int
+    begin: int = 0
     unread: int = 0
+
+    def keep_in(self, held: bytearray, begin: int) -> None:
+        """Share the text with `held` where it stands there from `begin` on: nobody may change it any more."""
+        if held[begin : begin + self.size] == self.held:
+            self.held, self.begin = held, begin
+
+    @property
+    def text(self) -> str:
+        """All of the text."""
+        return self.between(0, self.size)
+
+    def between(self, start: int, end: int) -> str:
+        """The text from one byte to another."""
+        return self._bytes(start, end).decode("utf-8", "surrogatepass")
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        return bytes(memoryview(self.held)[self.begin + start : self.begin + end])
+
+    def says(self, word: str, start: int, end: int) -> bool:
+        """Whether the text between two bytes holds a word."""
+        return self.held.find(_encoded(word), self.begin + start, self.begin + end) >= 0
+
+    def is_ascii(self, start: int, end: int) -> bool:
+        """Whether the text between two bytes has ASCII characters only."""
+        return self._all_ascii or self._bytes(start, end).isascii()
+
+    @cached_property
+    def _all_ascii(self) -> bool:
+        return self._bytes(0, self.size).isascii()
 
     @cached_property
     def starts(self) -> array[int]:
-        """Where each line starts, lines counted as `ast` counts them, and where the last one ends."""
-        return array("L", [0, *[end.end() for end in _LINE_END.finditer(self.text)], len(self.text)])
+        """At which byte each line starts, lines counted as `ast` counts them, and where the last one ends."""
+        ends = [end.end() for end in _LINE_END.finditer(self._bytes(0, self.size))]
+        return array("I", [0, *ends, self.size])
 
     def line(self, number: int) -> str:
         """A line, counted from 1, without its end."""
-        return self.text[self.starts[number - 1] : self.starts[number]].rstrip("\r\n")
+        return self.between(self.starts[number - 1], self.starts[number]).rstrip("\r\n")
 
     def piece(self, start: tuple[int, int], end: tuple[int, int]) -> bytes:
         """The text between two places as `ast` counts them, columns in bytes."""
-        first, last = start[0] - 1, end[0]
-        data = self.text[self.starts[first] : self.starts[last]].encode("utf-8", "surrogatepass")
-        rest = self.text[self.starts[last - 1] : self.starts[last]].encode("utf-8", "surrogatepass")
-        return data[start[1] : len(data) - len(rest) + end[1]]
+        return self._bytes(self.starts[start[0] - 1] + start[1], self.starts[end[0] - 1] + end[1])
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands: lines and columns from 1, columns in characters, the end exclusive.
@@ -85,7 +115,11 @@ class Source:
         text = self.line(line)
         if text.isascii():
             return line, max(0, min(offset, len(text))) + 1
-        return line, len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")) + 1
+        return line, len(_encoded(text)[:offset].decode("utf-8", "ignore")) + 1
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _outermost(node: ast.AST) -> tuple[ast.AST, ast.AST]:
@@ -134,7 +168,8 @@ def parse(path: Path, data: bytes) -> Source:
     if b"\0" in data:
         raise Unreadable(path, "contains a NUL byte")
     text = decode(data, path)
-    return Source(path, text, parse_text(path, text))
+    tree, held = parse_text(path, text), _encoded(text)
+    return Source(path, tree, data if held == data else held, len(held))
 
 
 @contextlib.contextmanager
