@@ -91,10 +91,13 @@ class ReplayInCapture(Event):
 
 @dataclass(slots=True, kw_only=True)
 class StaleRead(Event):
-    """An alias of a graph's output, taken before the last replay, is read after it."""
+    """An alias of a graph's output, taken before the last replay, is read after it.
+
+    Without a graph it is memory of the program that graphs fill, and is read together with a later result.
+    """
 
     tensor: Tensor
-    graph: Obj
+    graph: Obj | None
     taken: Place
     kept: Place | None = None
 

@@ -16,6 +16,14 @@ def of_first_rows(owner: Tensor, index: Value) -> tuple[Value, ...] | None:
     return (Const(min(rows, wanted)), *owner.shape[1:])
 
 
+def is_from_start(tensor: Tensor) -> bool:
+    """Whether a tensor is all of its memory, or the first rows of it."""
+    part = tensor.part
+    if not isinstance(part, SliceValue):
+        return part is None
+    return (is_none(part.lower) or number(part.lower) == 0) and is_none(part.step)
+
+
 def number(value: Value | None) -> int | None:
     """The whole number that a value is known to be."""
     return value.value if isinstance(value, Const) and type(value.value) is int else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
     effects,
+    extents,
 )
 from graphlint.analysis.events import PoolOverwritten, StaleRead
 from graphlint.analysis.frames import Frame, Place
@@ -16,6 +17,7 @@ from graphlint.analysis.values import (
     Mapping,
     Obj,
     Sequence_,
+    Storage,
     Tensor,
     Union,
     Value,
@@ -99,6 +101,14 @@ def _record_of_outputs(m: Machine, value: Obj, place: Place, depth: int) -> Obj:
     return copy
 
 
+def check_all(m: Machine, values: list[Tensor], place: Place) -> None:
+    """Tell of what one operation reads of outputs that were overwritten since they were taken."""
+    for value in values:
+        check_stale(m, value, place)
+    if len(values) > 1:
+        _check_collected(m, values, place)
+
+
 def check_stale(m: Machine, value: Tensor, place: Place) -> None:
     """Tell of a read through an alias that was taken before the graph's last replay."""
     check(m, value, place)
@@ -155,6 +165,34 @@ def check(m: Machine, value: Tensor, place: Place) -> None:
         epoch.undecided.append(event)
     else:
         m.emit(event)
+
+
+def collected(m: Machine, value: Value, place: Place) -> Value:
+    """What a list is given: memory of the program that a graph fills is marked with the replay it is of.
+
+    Rows that are picked out of it are kept beside each other on purpose.
+    """
+    if m.captures or type(value) is not Tensor or value.storage.graph is not None:
+        return value
+    filling = [each.graph for each in m.finished if value.storage in each.filled and each.graph is not None]
+    replays = sum(graph.fields.get("stamp", 0) for graph in filling)
+    if not replays or not extents.is_from_start(value):
+        return value
+    marked = value.alias(ndim=value.ndim)
+    marked.stamp, marked.taken, marked.kept = replays, place, place
+    return marked
+
+
+def _check_collected(m: Machine, values: Iterable[Tensor], place: Place) -> None:
+    """Tell of a read of several results at once that are one memory, which a graph has filled in between."""
+    first: dict[Storage, Tensor] = {}
+    for value in values:
+        if value.kept is None or value.storage.graph is not None or not value.stamp:
+            continue
+        earlier = first.setdefault(value.storage, value)
+        if earlier.stamp != value.stamp:
+            kept = earlier.kept
+            m.emit(StaleRead(place=place, tensor=earlier, graph=None, taken=value.kept, kept=kept))
 
 
 def check_pool(m: Machine, value: Tensor, place: Place) -> None:

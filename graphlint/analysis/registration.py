@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphlint.facts.modules import Binding, ModuleFile
 
 MOST_FILES = 40
+RUNNING = "statements that fill globals"
 _FILLED = frozenset({"dispatch", "contextvars.ContextVar", "threading.local", "types.SimpleNamespace"})
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -216,6 +217,10 @@ def run(m: Machine, module: ModuleFile, statement: ast.stmt) -> None:
     if isinstance(statement, _Definition) and len(module.bindings.get(statement.name, ())) == 1:
         names.module_attribute(m, module, statement.name)
         return
+    running: list[ast.stmt] = m.memo.setdefault(RUNNING, [])
+    if any(statement is other for other in running):
+        return  # it has come to a global that it fills itself
+    running.append(statement)
     m.frames.append(frame)
     try:
         if isinstance(statement, ast.ClassDef):
@@ -226,3 +231,4 @@ def run(m: Machine, module: ModuleFile, statement: ast.stmt) -> None:
             statements.execute(m, [statement], frame)
     finally:
         m.frames.pop()
+        running.pop()

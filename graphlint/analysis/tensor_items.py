@@ -50,7 +50,7 @@ def get(m: Machine, owner: Tensor, index: Value, node: ast.AST, frame: Frame) ->
         rows.note_made(m, [*tensors_in(index)] or [owner], made)  # only the rows that are asked for go in
         return made
     part = owner.alias(ndim=ndim)
-    part.part = index
+    part.part = index if extents.is_from_start(owner) else owner.part
     part.shape = extents.of_first_rows(owner, index)
     return part
 

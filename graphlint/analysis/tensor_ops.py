@@ -173,9 +173,9 @@ def opaque_result(m: Machine, place: Place) -> Value:
 
 def note_use(m: Machine, tensors: list[Tensor], place: Place) -> None:
     """An operation touches these tensors: a stale alias among them is read here."""
-    for tensor in tensors:
-        if tensor.stamp:
-            outputs.check_stale(m, tensor, place)
+    stamped = [tensor for tensor in tensors if tensor.stamp]
+    if stamped:
+        outputs.check_all(m, stamped, place)
     capture = m.capture
     if capture is None:
         timeline.used(m, tensors, place)
@@ -235,6 +235,8 @@ def formatted(m: Machine, node: ast.AST, value: Value, frame: Frame, how: str) -
     if not m.captures:
         timeline.host_reads(m, printed, frame.place(node))
         host_work.read(m, printed, frame.place(node))
+        if isinstance(value, (Sequence_, Mapping)):
+            outputs.check_all(m, printed, frame.place(node))
     found = [t for t in printed if t.on_device]
     if found:
         effect(m, node, "Tensor.__format__", "format", tuple(found), frame, how=how)

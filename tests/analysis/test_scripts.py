@@ -74,3 +74,51 @@ runner = Runner(center, torch.zeros(8, device="cuda"))
 value = runner(torch.ones(8))
 """
     check_marked_rules({"library.py": library, "script.py": script})
+
+
+ON_DEMAND = """
+import torch
+
+
+class Table:
+    def __init__(self):
+        self.level = torch.zeros(4, dtype=torch.long, device="cuda")
+
+
+table = Table()
+q = torch.zeros(4, 64, device="cuda")
+graphs = {{}}
+
+
+def capture(width):
+    table.level.add_(0)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):  # {mark}: CG607
+        y = q[:, :width] * table.level.unsqueeze(1)
+    return graph, y
+
+
+def run(n):
+    width = {width}
+    if width not in graphs:
+        graphs[width] = capture(width)
+    table.level.fill_(n)
+    graph, y = graphs[width]
+    graph.replay()
+    return y.clone()
+
+
+{script}
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "script", "mark"),
+    [
+        ("16 * (n // 16 + 1)", "for n in range(1, 60):\n    run(n)", "ok"),
+        ("n", "for n in range(1, 60):\n    capture(n)", "ok"),
+        ("n", "for n in range(1, 600):\n    capture(n)", "expect"),
+    ],
+)
+def test_the_loop_of_a_script_is_one_loop(width: str, script: str, mark: str) -> None:
+    check_marked_rules(ON_DEMAND.format(width=width, script=script, mark=mark))

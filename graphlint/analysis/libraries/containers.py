@@ -37,7 +37,8 @@ def update(call: Call, made: Mapping, source: Value) -> None:
 @model("builtins.list.append", "builtins.set.add", "builtins.list.appendleft")
 def _append(call: Call) -> Value:
     if isinstance(call.owner, Sequence_) and call.args:
-        item_writes.extend(call.m, call.owner, (call.args[0],), None, call.node, call.frame)
+        given = outputs.collected(call.m, call.args[0], call.place)
+        item_writes.extend(call.m, call.owner, (given,), None, call.node, call.frame)
     return NONE
 
 
