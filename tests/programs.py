@@ -111,7 +111,7 @@ def _relative(result: CheckResult, folder: Path) -> CheckResult:
             path=inside(region.path),
             captured=tuple(replace(each, path=inside(each.path)) for each in region.captured),
             unresolved=tuple(replace(each, path=inside(each.path)) for each in region.unresolved),
-            replays=tuple(replace(each, path=inside(each.path)) for each in region.replays),
+            replays=tuple(each._replace(path=inside(each.path)) for each in region.replays),
             left_behind=tuple(replace(each, path=inside(each.path)) for each in region.left_behind),
         )
 
@@ -121,7 +121,7 @@ def _relative(result: CheckResult, folder: Path) -> CheckResult:
             replace(
                 each,
                 path=inside(each.path),
-                chain=tuple(replace(hop, path=inside(hop.path)) for hop in each.chain),
+                chain=tuple(hop._replace(path=inside(hop.path)) for hop in each.chain),
             )
             for each in result.findings
         ),

@@ -12,6 +12,7 @@ from graphlint.analysis import (
     functions,
     indexing,
     item_writes,
+    lazies,
     narrowing,
     storing,
 )
@@ -149,6 +150,8 @@ def bind_name(m: Machine, name: str, value: Value, frame: Frame, node: ast.AST) 
         if name not in env.fields:
             env = frame.env
     outer = env is not frame.env
+    if outer and m.captures and any(not w.capturing for w in m.writes.get((id(env.fields), name), ())):
+        lazies.note_filled(m, None, env.fields, name, value, place)
     noted = place if outer or not m.captures or type(value) is Tensor else None
     cells.write(m, env.fields, name, value, noted, local=not outer)
 

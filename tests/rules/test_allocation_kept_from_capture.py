@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marks
+from tests.programs import check_marked_rules, check_marks
 
 LAYER = """
 import functools
@@ -174,3 +174,45 @@ def test_warp_arrays() -> None:
     """
     check_marks(text.format(mark="expect", warm="pass"))
     check_marks(text.format(mark="ok", warm="solver.step()"))
+
+
+CLOSURE = """
+    import torch
+
+
+    def lazily(make):
+        kept = None
+
+        def get():
+            nonlocal kept
+            if kept is None:
+                kept = make()  # {mark}: CG603
+            return kept
+
+        return get
+
+
+    def ramp():
+        return torch.arange(8, device="cuda").float()
+
+
+    def main(n):
+        table = lazily(ramp)
+        x = torch.zeros(4, 8, device="cuda")
+        {before}
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x * {table}()
+        for _ in range(n):
+            x.normal_()
+            graph.replay()
+            print(y.sum(), x * table())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "table", "mark"),
+    [("pass", "table", "expect"), ("table()", "table", "ok"), ("pass", "lazily(ramp)", "ok")],
+)
+def test_a_closure_that_fills_its_variable_once(before: str, table: str, mark: str) -> None:
+    check_marked_rules(CLOSURE.format(before=before, table=table, mark=mark))
