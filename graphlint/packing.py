@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import json
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -27,18 +30,29 @@ def pack(
     }
 
 
+_QUICKLY = 1
 _TELLING = ("findings", "regions", "problems")
 
 
-def pack_trace(trace: Trace, project: Project, result: dict[str, Any]) -> dict[str, Any]:
-    """What a result rests on as JSON data: of files of which it tells places, where their parts stand too."""
+def pack_trace(trace: Trace, project: Project, result: dict[str, Any]) -> str:
+    """What a result rests on, in little room: nobody needs it before results are kept for a later run.
+
+    Of files of which it tells places, it rests on where their parts stand, too.
+    """
     told = repr([result[name] for name in _TELLING if name in result])
     is_placed = {path: repr(project.display(path))[1:-1] in told for path in trace.files()}
-    return {
+    basis = {
         "parts": [_part(project, each, placed=is_placed[each[0]]) for each in sorted(trace.parts)],
         "searches": [[*search, list(found)] for search, found in sorted(trace.searches.items())],
         "names": [[*asked, path] for asked, path in sorted(trace.names.items())],
     }
+    return base64.b64encode(zlib.compress(json.dumps(basis).encode(), _QUICKLY)).decode()
+
+
+def basis_in(packed: dict[str, Any]) -> dict[str, list[Any]]:
+    """What a result rests on: `parts`, `searches` and `names`."""
+    basis: dict[str, list[Any]] = json.loads(zlib.decompress(base64.b64decode(packed["basis"])))
+    return basis
 
 
 def _part(project: Project, part: Part, *, placed: bool) -> list[str]:

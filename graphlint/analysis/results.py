@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphlint import packing
 from graphlint.facts import cachefile
 from graphlint.facts.outline import PLACED
 
@@ -163,13 +164,15 @@ def _key(task: Task) -> str:
 
 
 def _content(result: Result) -> Result:
-    return {name: value for name, value in result.items() if name not in _BASIS}
+    return {name: value for name, value in result.items() if name != "basis"}
 
 
 def _numbered(result: Result, tables: list[_Table]) -> list[list[int]]:
     """What a result rests on, by its numbers in the tables."""
-    parts = zip(_BASIS, tables, strict=True)
-    return [[table.number(entry) for entry in result[part]] for part, table in parts]
+    basis = packing.basis_in(result)
+    return [
+        [table.number(entry) for entry in basis[part]] for part, table in zip(_BASIS, tables, strict=True)
+    ]
 
 
 def _changed(old: dict[str, str], new: dict[str, str]) -> set[str]:

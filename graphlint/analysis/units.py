@@ -131,7 +131,8 @@ class Analyst:
         content = getattr(self, f"_{kind}")(module, *rest)
         read = sorted(path for path, part in trace.parts if part == READABLE)
         unreadable = [each for each in read if not self._project.was_readable(each)]
-        return {**packing.pack_trace(trace, self._project, content), **content, "unreadable": unreadable}
+        basis = packing.pack_trace(trace, self._project, content)
+        return {"basis": basis, **content, "unreadable": unreadable}
 
     def _own(self, module: ModuleFile | None) -> Result:
         from graphlint.analysis import roots, ways

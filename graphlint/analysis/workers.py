@@ -41,8 +41,8 @@ ROOM_OF_FRAMES = 600_000
 GARBAGE_THRESHOLD = 5_000_000
 FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
-# So much text all processes together hold as syntax trees, which take thirty times its bytes.
-MOST_PARSED = 8_000_000
+# So much text all processes together hold as syntax trees, which take fifteen times its bytes.
+MOST_PARSED = 16_000_000
 # So much of it is let go before the collector looks for what else tasks have left behind.
 MOST_FORGOTTEN = 60_000_000
 _NUMBER_BYTES = 4

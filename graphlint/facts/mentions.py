@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 
 _SEPARATOR = b"\n"
+_NUMBER = "I"
 # After this many searches through all bytes, an index of all words has paid for itself.
 _SEARCHES_BEFORE_INDEX = 32
 _BASES = re.compile(rb"class[ \t]+\w+[^\S\n]*(?:\[[^\]\n]{0,200}\])?[^\S\n]*\(([^:]{0,2000})")
@@ -86,7 +88,7 @@ class Mentions:
             self._ends.append(len(self._text))
             self._text += _SEPARATOR
         self._known: dict[str, list[int]] = {}
-        self._index: dict[bytes, list[int]] | None = None
+        self._index: dict[bytes, bytes] | None = None  # numbers of files, packed
 
     def of(self, name: str) -> list[int]:
         """The files that hold `name` as a word of its own, in code, comments or strings alike."""
@@ -101,7 +103,7 @@ class Mentions:
         if self._index is None and len(self._known) >= _SEARCHES_BEFORE_INDEX:
             self.build_index()
         if self._index is not None:
-            return self._index.get(word, [])
+            return array(_NUMBER, self._index.get(word, b"")).tolist()
         return self._search(word)
 
     def _search(self, word: bytes) -> list[int]:
@@ -129,13 +131,12 @@ class Mentions:
         if self._index is None:
             self._index = self._indexed()
 
-    def _indexed(self) -> dict[bytes, list[int]]:
+    def _indexed(self) -> dict[bytes, bytes]:
         index: defaultdict[bytes, list[int]] = defaultdict(list)
         for file in range(len(self._starts)):
             for word in set(self.content(file).translate(_WORD_BYTES).split()):
                 index[word].append(file)
-        index.default_factory = None
-        return index
+        return {word: array(_NUMBER, index.pop(word)).tobytes() for word in list(index)}
 
 
 def _is_whole(text: bytes | bytearray, start: int, end: int) -> bool:
