@@ -2,8 +2,8 @@
 
 Workers are forked before any thread starts: they share the scanned project without copying it. They live as
 long as the pool, since what they have parsed for one round of tasks serves the next. In each round each has a
-stretch of the tasks, since neighbours read the same files, and then helps with those of the others; a stretch
-is a file of numbers whose read position all share. They leave their results in files of their own.
+stretch of the tasks, since neighbours read the same files, and then helps with those of the others, the
+furthest first; who has made a file for a task has taken it. They leave their results in files of their own.
 Where forking is not to be had, or a worker dies, the tasks are done here: the results are the same.
 """
 
@@ -45,7 +45,6 @@ TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an ind
 MOST_PARSED = 16_000_000
 # So much of it is let go before the collector looks for what else tasks have left behind.
 MOST_FORGOTTEN = 60_000_000
-_NUMBER_BYTES = 4
 _GO = b"."
 
 
@@ -70,7 +69,6 @@ class Pool:
         self._forgotten = 0
         self._open = contextlib.ExitStack()
         self._folder = Path()
-        self._stretches: list[int] = []
 
     def __enter__(self) -> Pool:
         self._open.enter_context(seldom_collecting())
@@ -90,7 +88,7 @@ class Pool:
     def do(self, tasks: list[Task]) -> dict[Task, Result]:
         """The result of every task."""
         done: dict[Task, Result] = {}
-        if len(tasks) >= FEWEST_TASKS and self._jobs > 1 and (self._workers or self._fork_all(len(tasks))):
+        if len(tasks) > 1 and (self._workers or self._fork_all(len(tasks))):
             done = self._share_out(tasks)
         return {task: done[task] if task in done else self._do_here(task) for task in tasks}
 
@@ -107,14 +105,13 @@ class Pool:
     # --- several processes -------------------------------------------------------------------------
 
     def _fork_all(self, tasks: int) -> bool:
-        if not (sys.platform.startswith("linux") and threading.active_count() == 1):
+        if self._jobs == 1 or tasks < FEWEST_TASKS or not sys.platform.startswith("linux"):
+            return False
+        if threading.active_count() > 1:
             return False
         if tasks >= TASKS_OF_MANY_SEARCHES:
             self._project.searches.prepare()
         self._folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="graphlint-")))
-        for number in range(self._jobs):
-            self._stretches.append(os.open(self._folder / f"stretch{number}", os.O_RDWR | os.O_CREAT))
-            self._open.callback(os.close, self._stretches[-1])
         gc.freeze()  # what is shared so far stays shared: the collector would write to it
         with contextlib.suppress(OSError):  # where no more processes are to be had, fewer must do
             for number in range(1, self._jobs):
@@ -150,11 +147,6 @@ class Pool:
     def _share_out(self, tasks: list[Task]) -> dict[Task, Result]:
         self._round += 1
         (self._folder / f"tasks{self._round}").write_text(json.dumps(tasks))
-        for number, stretch in enumerate(self._stretches):
-            begin, end = (len(tasks) * n // self._jobs for n in (number, number + 1))
-            os.ftruncate(stretch, 0)
-            os.pwrite(stretch, b"".join(n.to_bytes(_NUMBER_BYTES, "little") for n in range(begin, end)), 0)
-            os.lseek(stretch, 0, os.SEEK_SET)
         for worker in self._workers:
             with contextlib.suppress(OSError):
                 os.write(worker.start, _GO)
@@ -164,13 +156,24 @@ class Pool:
         return {tasks[index]: result for index, result in done}
 
     def _take(self, tasks: list[Task], own: int) -> list[tuple[int, Result]]:
-        """Do the tasks of the own stretch, then what is left of the others."""
-        done = []
-        for stretch in self._stretches[own:] + self._stretches[:own]:
-            while number := os.read(stretch, _NUMBER_BYTES):
-                index = int.from_bytes(number, "little")
-                done.append((index, self._do_here(tasks[index])))
-        return done
+        """Do the tasks of the own stretch, then what is left of the others, from their ends."""
+        stretches = [range(*(len(tasks) * n // self._jobs for n in (k, k + 1))) for k in range(self._jobs)]
+        others = [
+            index for stretch in (*stretches[own + 1 :], *stretches[:own]) for index in reversed(stretch)
+        ]
+        return [
+            (index, self._do_here(tasks[index]))
+            for index in (*stretches[own], *others)
+            if self._is_mine(index)
+        ]
+
+    def _is_mine(self, index: int) -> bool:
+        """Take a task of this round, unless another process has taken it."""
+        try:
+            os.close(os.open(self._folder / f"taken{self._round}.{index}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
 
     def _collect(self, number: int, worker: _Worker) -> list[tuple[int, Result]]:
         """What a worker has done in this round; nothing when it died."""
