@@ -160,6 +160,8 @@ def _of_module(m: Machine, owner: Module, name: str, place: Place) -> Value:
 def _of_object(m: Machine, owner: Obj, name: str, node: ast.AST, frame: Frame) -> Value:
     if "?pending" in owner.fields:
         synthesis.initialise(m, owner)
+    if not m.has_graphs and isinstance(held := owner.fields.get(name), Value):
+        return held  # as `read_cell` does, as long as there is nothing that a read could find changed
     place = frame.place(node)
     if name in owner.fields:
         return read_field(m, owner, name, place)

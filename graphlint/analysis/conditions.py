@@ -141,6 +141,8 @@ def fills_tested_item(m: Machine, node: ast.AST) -> bool:
     if not isinstance(node, ast.Assign):
         return False
     filled = {ast.unparse(target) for target in node.targets if isinstance(target, ast.Subscript)}
+    if not filled:
+        return False
     open_tests = [c.place.node for c in m.frame.conditions if not c.decided and c.polarity]
     return any(
         answers.asks_for_none(test) and answers.finds_none(test, True) and ast.unparse(test.left) in filled

@@ -101,12 +101,14 @@ def _by_role(m: Machine, function: Function, arguments: Arguments, place: Place)
 
 def _note_run(m: Machine, function: Function, place: Place) -> None:
     reached = m.captures or ([m.foreign] if m.foreign is not None else [])
+    code = id(function.node)
     for capture in reached:
-        capture.functions.setdefault(id(function.node), (Place.of(function), m.chain(place)))
+        if code not in capture.functions:
+            capture.functions[code] = (Place.of(function), m.chain(place))
     if m.captures:
         _note_first_run(m, function, place)
-    m.ran[(id(function.node), id(function.env))] = function.env
-    m.executed[id(function.node)] = m.executed.get(id(function.node), 0) + 1
+    m.ran[(code, id(function.env))] = function.env
+    m.executed[code] = m.executed.get(code, 0) + 1
 
 
 def _call_declared(m: Machine, function: Function, arguments: Arguments, place: Place) -> Value:
@@ -169,6 +171,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
         else:
             statements.execute(m, function.node.body, frame)
             rejoin(m, frame)
+        m.heap.forget(env.fields)
     except CutShort as cut_short:
         if cut_short.frame is not frame:
             raise

@@ -52,6 +52,16 @@ class Heap:
                 outer.setdefault(key, note)
         return closed
 
+    def forget(self, fields: Fields) -> None:
+        """Forget the writes of names that are newer than the innermost journal: of a call that has ended.
+
+        Undone and joined with an outcome in which there was no such call, they would come out as they are.
+        """
+        if self.journals:
+            journal = self.journals[-1]
+            for name in fields:
+                journal.pop((id(fields), name), None)
+
     def undo(self) -> Snapshot:
         """Close the innermost journal, take back its writes and return the values they had."""
         closed = self.journals.pop()

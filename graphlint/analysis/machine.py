@@ -169,6 +169,8 @@ class Machine:
         return tuple([hop for hop, _ in itertools.groupby(hops)])
 
     def emit(self, event: Event) -> None:
+        if self.listener is _deaf:
+            return
         event.capture = event.capture or self.capture
         event.chain = event.chain or self.chain(event.place)
         event.certainty = event.certainty or certainty.now(self)

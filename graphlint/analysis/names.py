@@ -25,7 +25,6 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.parts import change_of
 from graphlint.analysis.values import (
     INERT,
-    OF_OUTPUTS,
     Change,
     Const,
     Env,
@@ -62,7 +61,7 @@ def lookup(m: Machine, name: str, frame: Frame, node: ast.AST) -> Value:
                     value = cells.tainted(m, env.fields, name, value, place, env, name)
             elif (id(env.fields), name) in m.effects:
                 effects.read(m, env.fields, name, value, frame.place(node), name)
-            return outputs.refreshed(m, value, frame.place(node)) if type(value) in OF_OUTPUTS else value
+            return outputs.refreshed(m, value, frame.place(node)) if outputs.may_be_of(value) else value
         if env.cls is not None:
             member = class_members.class_name(m, env.cls, name)
             if member is not None:

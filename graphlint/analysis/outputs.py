@@ -87,6 +87,13 @@ def refreshed(m: Machine, value: Value, place: Place, depth: int = 4) -> Value:
     return value
 
 
+def may_be_of(value: Value) -> bool:
+    """Whether reading a value from a local name may depend on the replays so far: most are other objects."""
+    if type(value) is Obj:
+        return not isinstance(value.cls, str) and value.cls.is_plain_record
+    return type(value) is Tensor or type(value) is Sequence_ or type(value) is Mapping
+
+
 def _record_of_outputs(m: Machine, value: Obj, place: Place, depth: int) -> Obj:
     """A record whose fields are outputs is read like a tuple of them: one for each replay.
 

@@ -485,8 +485,6 @@ class Union(Value):
         return "|".join(map(repr, self.values))
 
 
-# What may be or hold an output of a graph, so that reading it depends on the replays so far.
-OF_OUTPUTS = frozenset({Tensor, Sequence_, Mapping, Obj})
 # What captures and replays leave alone: no number, no tensor, and nothing that holds one.
 INERT = frozenset({Function, Class, External, Module})
 NONE = Const(None)
