@@ -42,9 +42,9 @@ GARBAGE_THRESHOLD = 5_000_000
 FEWEST_TASKS = 4  # below this a fork saves nothing
 TASKS_OF_MANY_SEARCHES = 16  # so many search for enough names to pay for an index of all words
 # So much text all processes together hold as syntax trees, which take fifteen times its bytes.
-MOST_PARSED = 16_000_000
-# So much of it is let go before the collector looks for what else tasks have left behind.
-MOST_FORGOTTEN = 60_000_000
+MOST_PARSED = 24_000_000
+# After so many new objects the collector looks for what tasks have left behind; never again at what stays.
+NEW_OBJECTS = 1_000_000
 _GO = b"."
 
 
@@ -66,7 +66,6 @@ class Pool:
         self._jobs = jobs
         self._workers: list[_Worker] = []
         self._round = 0
-        self._forgotten = 0
         self._open = contextlib.ExitStack()
         self._folder = Path()
 
@@ -94,12 +93,12 @@ class Pool:
 
     def _do_here(self, task: Task) -> Result:
         result = with_deep_stack(lambda: self._analyst.do(task))
-        if self._project.parsed_bytes() > MOST_PARSED // self._jobs:
-            self._forgotten += self._project.forget(MOST_PARSED // self._jobs * 2 // 3)
-            if self._forgotten > MOST_FORGOTTEN // self._jobs:
-                gc.collect()
-                gc.freeze()
-                self._forgotten = 0
+        most = MOST_PARSED // self._jobs
+        if self._project.parsed_bytes() > most:
+            self._project.forget(most * 2 // 3)
+        if gc.get_count()[0] > NEW_OBJECTS:
+            gc.collect()
+            gc.freeze()
         return result
 
     # --- several processes -------------------------------------------------------------------------

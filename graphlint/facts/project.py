@@ -155,14 +155,13 @@ class Project:
         """How much text the syntax trees of all modules that may be forgotten hold."""
         return sum(module.held for module in self._forgettable())
 
-    def forget(self, most: int) -> int:
+    def forget(self, most: int) -> None:
         """Make text of all bodies again, and forget modules until trees hold at most `most` bytes of text.
 
         First those that only had to answer questions, then those asked for longest ago.
-        Returns how many bytes that were.
         """
         self._note_looks()
-        forgettable, before = self._forgettable(), self.parsed_bytes()
+        forgettable = self._forgettable()
         for module in forgettable:
             bodies.put_back(module.source)
         size = self.parsed_bytes()
@@ -174,7 +173,6 @@ class Project:
             self._outlines.pop(str(module.path), None)
             module.let_go()
         self._looked_into.clear()
-        return before - size
 
     def _note_looks(self) -> None:
         """Remember which files the last task looked into: to be asked a question is not that."""
