@@ -15,6 +15,7 @@ from graphlint.analysis.classes import Def
 from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.values import NONE, Change, Class, Env, Obj, Value, alternatives, is_none, join_all
 from graphlint.facts import nodes as ast
+from graphlint.facts.looking import may_say
 from graphlint.facts.pernode import per_node
 from graphlint.facts.questions import question
 
@@ -88,7 +89,7 @@ def set_by(module: ModuleFile, name: str) -> tuple[str, ...]:
 def _all_setters(tree: ast.Module) -> dict[str, list[tuple[Def, ast.expr]]]:
     found: dict[str, list[tuple[Def, ast.expr]]] = {}
     for function in tree.body:
-        if isinstance(function, Def):
+        if isinstance(function, Def) and may_say(function, "global"):
             for name, value in _assigned_globals(function):
                 found.setdefault(name, []).append((function, value))
     return found
@@ -97,15 +98,17 @@ def _all_setters(tree: ast.Module) -> dict[str, list[tuple[Def, ast.expr]]]:
 def _assigned_globals(function: Def) -> Iterator[tuple[str, ast.expr]]:
     own = generators.own_nodes(function)
     declared = {name for node in own if type(node) is ast.Global for name in node.names}
+    if not declared:
+        return
     tested = {
         part.id
         for node in own
-        if isinstance(node, (ast.If, ast.IfExp, ast.While)) and declared
+        if isinstance(node, (ast.If, ast.IfExp, ast.While))
         for part in ast.walk(node.test)
         if type(part) is ast.Name
     }
     for node in own:
-        if type(node) is ast.Assign and declared:
+        if type(node) is ast.Assign:
             for target in node.targets:
                 if type(target) is ast.Name and target.id in declared - tested:
                     yield target.id, node.value

@@ -16,7 +16,8 @@ from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.values import Class, Mapping, Obj, Sequence_, Value
 from graphlint.facts import nodes as ast
-from graphlint.facts.pernode import per_node
+from graphlint.facts.looking import may_say
+from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.questions import question
 from graphlint.facts.walking import walk
 
@@ -55,8 +56,15 @@ def fill(m: Machine, module: ModuleFile, name: str) -> None:
 @question
 def functions_changing(module: ModuleFile, name: str) -> tuple[str, ...]:
     """The top-level functions that change a global."""
-    changes = _changes_of(module.tree).functions
-    return tuple(sorted(function for function, changed in changes.items() if name in changed))
+    mentioning = [(each, node) for each, node in _functions_of(module.tree).items() if may_say(node, name)]
+    return tuple(sorted(each for each, node in mentioning if name in _changed_in(node)))
+
+
+@per_node
+def _functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    return {
+        each.name: each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
 
 
 def _changing(module: ModuleFile, names_: set[str]) -> list[ast.stmt]:
@@ -96,10 +104,9 @@ def _define_below(m: Machine, module: ModuleFile, base: str) -> None:
 
 @dataclass(slots=True)
 class _Changes:
-    """What a module's top-level statements, functions and bases change: names, or `module.name`."""
+    """What a module's top-level statements and bases change: names, or `module.name`."""
 
     statements: list[tuple[ast.stmt, frozenset[str]]] = field(default_factory=list)
-    functions: dict[str, frozenset[str]] = field(default_factory=dict)
     bases: dict[str, frozenset[str]] = field(default_factory=dict)  # for each class derived from them
 
 
@@ -116,9 +123,8 @@ def _note_changes(statement: ast.stmt, changes: _Changes) -> None:
         decorators = frozenset(name for item in statement.decorator_list for name in _starts(item))
         if decorators:
             changes.statements.append((statement, decorators))
-        if not isinstance(statement, ast.ClassDef):
-            changes.functions[statement.name] = _changed_in(statement)
-        elif (hook := _subclass_hook(statement)) is not None:
+        hook = _subclass_hook(statement) if isinstance(statement, ast.ClassDef) else None
+        if hook is not None:
             changes.bases[statement.name] = _changed_in(hook)
     elif not _is_main(statement):
         changed = _changed_in(statement)
@@ -131,6 +137,7 @@ def _subclass_hook(node: ast.ClassDef) -> ast.FunctionDef | None:
     return next((item for item in methods if item.name == "__init_subclass__"), None)
 
 
+@summary
 def _changed_in(statement: ast.stmt) -> frozenset[str]:
     """Names F with `F[...] = `, `F.a = `, `F.method(...)` or `F(...)` as a statement."""
     found: set[str] = set()
