@@ -82,12 +82,13 @@ def _is_whole(size: int | Rows | None) -> bool:
 def is_new(m: Machine, owner: Obj, signature: Signature, *, sizes_adapt: bool) -> bool:
     """Whether the code has certainly never run with such arguments.
 
-    Where `sizes_adapt`, a second set of sizes makes the compiler take them as variable: a third is not new.
+    Where `sizes_adapt`, a second set of sizes makes the compiler take them as variable: a third is not new,
+    unless it was told that they never are.
     """
     known = m.memo.get(("ran with", owner.serial), set())
-    if not known or (sizes_adapt and (len(known) > 1 or m.memo.get(MARKED))):
-        return False
-    if sizes_adapt and owner.fields.get(DYNAMIC) is True:
+    dynamic = owner.fields.get(DYNAMIC)
+    adapted = m.memo.get(MARKED) or dynamic or (len(known) > 1 and dynamic is not False)
+    if not known or (sizes_adapt and adapted):
         return False
     return all(_differ(signature, each) for each in known)
 

@@ -314,6 +314,9 @@ def test_another_number_of_dimensions_is_captured() -> None:
         ("fast = torch.compile(scale, dynamic=True)", "fast(x[:1], w)", "ok"),
         (MAKERS[0], "fast(x[:1], w); fast(x, w)", "ok"),
         (MAKERS[0], "fast(w[:1], w)", "ok"),
+        ("fast = torch.compile(scale, dynamic=False)", "fast(x[:1], w); fast(x[:2], w)", "expect"),
+        ("fast = torch.compile(scale, dynamic=False)", "fast(x[:1], w); fast(x, w)", "ok"),
+        ("fast = torch.compile(scale, dynamic=None)", "fast(x[:1], w); fast(x[:2], w)", "ok"),
     ],
 )
 def test_warm_with_some_of_the_rows_only(make: str, warm: str, mark: str) -> None:

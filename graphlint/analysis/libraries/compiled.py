@@ -46,7 +46,8 @@ def _compile(call: Call) -> Value:
     made.fields["cudagraphs"] = uses_cudagraphs(call)
     made.fields["mode"] = call.text(4, "mode")
     made.fields["warm"] = NONE
-    made.fields[specialised.DYNAMIC] = call.flag(2, "dynamic")
+    is_automatic = is_none(call.get(2, "dynamic"))
+    made.fields[specialised.DYNAMIC] = None if is_automatic else call.flag(2, "dynamic")
     if made.fields["cudagraphs"]:
         made.fields["graph"] = _own_graph(call.place)
     return made
