@@ -10,6 +10,7 @@ from graphlint.analysis import (
     branches,
     certainty,
     conditions,
+    equality,
     names,
     narrowing,
     statements,
@@ -41,12 +42,15 @@ def run(m: Machine, node: ast.Try, frame: Frame) -> None:
         statements.execute(m, node.orelse, frame)
 
     arms: list[Callable[[], None]] = [success]
-    for handler in node.handlers:
+    missed = _handler_of_missed(m, node, frame)
+    if missed is not None:
+        arms = [partial(statements.execute, m, missed.body, frame)]
+    for handler in node.handlers if missed is None else ():
         if names.cannot_fail(m, frame.module, node.body, handler):
             continue
         arms.append(partial(_handle_failure, m, node, handler, before, frame))
     if len(arms) == 1:
-        success()
+        arms[0]()
     else:
         branches.fork(m, frame, arms)
     reached, frame.reachable = frame.reachable, True
@@ -70,7 +74,7 @@ def _is_answered(node: ast.Try, frame: Frame) -> bool:
 
 def _is_there(m: Machine, node: ast.Try, frame: Frame) -> bool:
     """Whether all that is tried is looking up what is known to be there: `return self.table[key]`."""
-    sought = getattr(node.body[0], "value", None) if len(node.body) == 1 else None
+    sought = _sought(node)
     if isinstance(sought, ast.Subscript):
         table, key = _known(m, sought.value, frame), _known(m, sought.slice, frame)
         identity = identity_of(key) if key is not None else None
@@ -79,6 +83,24 @@ def _is_there(m: Machine, node: ast.Try, frame: Frame) -> bool:
         found = narrowing.quiet(m, sought, frame)
         return found is not None and not isinstance(found, Unknown)
     return False
+
+
+def _handler_of_missed(m: Machine, node: ast.Try, frame: Frame) -> ast.ExceptHandler | None:
+    """What runs where all that is tried is looking up a key that is certainly not there."""
+    sought = _sought(node)
+    if m.captures or not isinstance(sought, ast.Subscript) or not node.handlers:
+        return None
+    table, key = _known(m, sought.value, frame), _known(m, sought.slice, frame)
+    if not isinstance(table, Mapping) or key is None or equality.contains(table, key) is not False:
+        return None
+    first = node.handlers[0]
+    is_plain = isinstance(first.type, ast.Name) and first.type.id == "KeyError" and first.name is None
+    return first if is_plain else None
+
+
+def _sought(node: ast.Try) -> ast.expr | None:
+    """The value of the one statement that is tried."""
+    return getattr(node.body[0], "value", None) if len(node.body) == 1 else None
 
 
 def _known(m: Machine, node: ast.expr, frame: Frame) -> Value | None:
