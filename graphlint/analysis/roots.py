@@ -48,6 +48,8 @@ def roots_of(module: ModuleFile) -> list[Root]:
     declared = {name.split(".")[0] for name, node in module.functions() if is_declared(node)}
     capturing |= spread(top, consumers_of(top) - capturing, calling)
     involved = capturing | spread(top, declared, calling)
+    made = _made_by(module, involved)
+    involved |= {name for name, node in top if made & text_of(node).names} if made else set()
     found = [Root(module, name, node) for name, node in top if name in involved]
     if _body_holds(module) or body_makes(module, involved):
         found.insert(0, Root(module, "<module>", module.tree))
@@ -134,6 +136,17 @@ def switches_on(module: ModuleFile, setting: str) -> bool:
 def _body_holds(module: ModuleFile) -> bool:
     plain = [text_of(s) for s in module.tree.body if not isinstance(s, DEFINITIONS)]
     return any(text.captures or text.replays for text in plain)
+
+
+def _made_by(module: ModuleFile, involved: Set[str]) -> set[str]:
+    """The names that the body of a module binds to instances of classes among `involved`."""
+    return {
+        target.id
+        for statement in module.tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and last_name(statement.value.func) in involved
+    }
 
 
 def body_makes(module: ModuleFile, involved: Set[str]) -> bool:

@@ -122,3 +122,72 @@ def run(n):
 )
 def test_the_loop_of_a_script_is_one_loop(width: str, script: str, mark: str) -> None:
     check_marked_rules(ON_DEMAND.format(width=width, script=script, mark=mark))
+
+
+@pytest.mark.parametrize(("given", "mark"), [("len(request)", "expect"), ("4", "ok")])
+def test_a_function_uses_what_the_script_has_made(given: str, mark: str) -> None:
+    program = f"""
+    import torch
+
+
+    class Runner:
+        def __init__(self):
+            self.x, self.graph = torch.ones(4, 64, device="cuda"), None
+
+        def run(self, n):
+            if self.graph is None:
+                self.x * n
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.y = self.x * n  # {mark}: CG402
+            self.graph.replay()
+            return self.y.clone()
+
+
+    runner = Runner()
+
+
+    def serve(requests):
+        for request in requests:
+            print(runner.run({given}))
+    """
+    check_marked_rules(program)
+
+
+@pytest.mark.parametrize(("copy", "mark"), [("", "expect"), (".clone()", "ok")])
+def test_a_table_in_which_a_key_is_missed_once(copy: str, mark: str) -> None:
+    program = f"""
+    import torch
+
+
+    class Table:
+        def __init__(self, function):
+            self.function, self.table = function, {{}}
+            self.x = torch.zeros(8, 4, device="cuda")
+
+        def record(self, n):
+            self.function(self.x[:n])
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = self.function(self.x[:n])
+            return graph, y
+
+        def __call__(self, x):
+            n = x.shape[0]
+            try:
+                graph, y = self.table[n]
+            except KeyError:
+                graph, y = self.table[n] = self.record(n)
+            self.x[:n].copy_(x)
+            graph.replay()
+            return y
+
+
+    def main():
+        run = Table(torch.nn.Linear(4, 4).cuda().requires_grad_(False))
+        kept = []
+        for n in (8, 8, 8):
+            kept.append(run(torch.randn(n, 4, device="cuda")){copy})  # {mark}: CG201
+        print(torch.cat(kept))
+    """
+    check_marked_rules(program)
