@@ -183,7 +183,10 @@ def _linearised(info: ClassInfo, above: set[int]) -> list[ClassInfo]:
     above.add(id(info))
     rows = [_linearised(base, above) for base in info.bases]
     above.discard(id(info))
-    info.order = [info, *_merged([row for row in [*rows, list(info.bases)] if row])]
+    if len(rows) == 1:  # nothing to merge, and a long chain costs the square of its length as it is
+        info.order = [info, *(rows[0] or info.bases)]
+    else:
+        info.order = [info, *_merged([row for row in [*rows, list(info.bases)] if row])]
     return info.order
 
 

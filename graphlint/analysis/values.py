@@ -508,7 +508,10 @@ def alternatives(value: Value) -> tuple[Value, ...]:
 
 
 def join(left: Value, right: Value) -> Value:
-    """The value that is either `left` or `right`; too many alternatives become unknown."""
+    """The value that is either `left` or `right`; too many alternatives become unknown.
+
+    Of very many results of one graph some are kept: what is done with any of them is the same.
+    """
     if left is right:
         return left
     if type(left) not in _SEVERAL and type(right) not in _SEVERAL:
@@ -523,7 +526,7 @@ def join(left: Value, right: Value) -> Value:
     if len(kept) == 1:
         return kept[0]
     if len(kept) > MAX_ALTERNATIVES:
-        return _too_many(kept)
+        return _without_some_results(kept) or _too_many(kept)
     return Union(tuple(kept))
 
 
@@ -533,6 +536,28 @@ _SEVERAL = frozenset({Union, Unknown})
 def _unfolded(value: Value) -> tuple[Value, ...]:
     """The alternatives of a value, those of an object that is one of very many included."""
     return value.among if type(value) is Unknown and value.among else alternatives(value)
+
+
+def _without_some_results(kept: list[Value]) -> Union | None:
+    """Fewer alternatives, where most are tensors of one kind that the same captured code has made."""
+    tensors = [each for each in kept if type(each) is Tensor]
+    first = next((each for each in tensors if each.storage.graph is not None), None)
+    if first is None:
+        return None
+    made = [each for each in tensors if _is_made_like(each, first)]
+    others = [each for each in kept if not any(each is one for one in made)]
+    if len(others) > len(made):
+        return None
+    return Union((*others, *made[: MAX_ALTERNATIVES - len(others)]))
+
+
+def _is_made_like(one: Tensor, other: Tensor) -> bool:
+    return (
+        one.storage.graph is other.storage.graph
+        and one.device == other.device
+        and one.kind == other.kind
+        and one.library == other.library
+    )
 
 
 def _too_many(kept: list[Value]) -> Unknown:

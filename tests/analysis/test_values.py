@@ -436,3 +436,28 @@ class Runner:
         return out.clone()
 """
     )
+
+
+@pytest.mark.parametrize("count", [7, 8, 20])
+@pytest.mark.parametrize(("end", "mark"), [("x.item()", "expect"), ("x.sum()", "ok")])
+def test_a_tensor_that_many_tests_may_have_changed(count: int, end: str, mark: str) -> None:
+    steps = "\n".join(f"    if flags[{i}]:\n        x = x + {i}" for i in range(count))
+    check_marked_rules(
+        f"""
+import torch
+
+
+def changed(x, flags):
+{steps}
+    return {end}  # {mark}: CG302
+
+
+def main(flags):
+    x = torch.zeros(1, device="cuda")
+    changed(x, flags)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = changed(x, flags)
+    graph.replay()
+"""
+    )
