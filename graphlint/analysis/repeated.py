@@ -24,6 +24,7 @@ from graphlint.facts.walking import walk
 if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
+TOO_DEEP = "functions that eager code calls too deep"
 
 # How many statements a function has at most that only reads.
 LONGEST_GETTER = 4
@@ -37,8 +38,11 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     where = id(m.captures[-1].graph) if m.captures else 0  # what a capture makes is not what eager code makes
     key = (code, owner, shape, bool(m.captures), where)
     too_deep = is_too_deep(m, function)
-    if too_deep and m.captures and len(m.frames) > m.MAX_DEPTH:
-        m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
+    if too_deep and len(m.frames) > m.MAX_DEPTH:
+        if m.captures:
+            m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
+        else:
+            m.memo.setdefault(TOO_DEEP, {})[id(function.node)] = function
     often = m.VISITS + min(m.capturing_visits.get(key, 0), m.VISITS)
     if too_deep or (m.visits.get(key, 0) >= often and not _is_getter(function.node)):
         if not m.captures:

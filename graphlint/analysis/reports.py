@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import graphs
+from graphlint.analysis import graphs, repeated
 from graphlint.analysis.frames import Place
 from graphlint.analysis.graphs import Capture
 from graphlint.analysis.own_text import text_of
@@ -84,12 +84,14 @@ def unfinished(m: Machine, root: Root) -> list[Capture]:
 
 
 def say_cuts(m: Machine, root: Root, captures: Iterable[Capture]) -> None:
-    """Each capture of a root says which calls before it were cut short: what they did is known in part."""
+    """Each capture of a root says which calls before it were cut short, or not followed at all."""
+    here = Place(root.module, root.node, root.qualname)
+    reason = "cut short outside of captured code: known in part"
+    too_deep = f"calls are followed {m.MAX_DEPTH} deep, outside of captured code too"
+    lost = [(function, reason) for function in m.cuts.values()]
+    lost += [(function, too_deep) for function in m.memo.get(repeated.TOO_DEEP, {}).values()]
     for capture in captures:
-        for function in m.cuts.values():
-            here = Place(root.module, root.node, root.qualname)
-            reason = "cut short outside of captured code: known in part"
-            capture.unresolved.append(graphs.Unresolved(here, function.qualname, reason))
+        capture.unresolved += [graphs.Unresolved(here, each.qualname, why) for each, why in lost]
 
 
 def merged(regions: Iterable[RegionReport]) -> list[RegionReport]:

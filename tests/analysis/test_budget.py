@@ -50,6 +50,15 @@ def test_calls_that_nest_too_deeply_to_be_followed_are_said() -> None:
     assert len(unresolved(CHAIN)) == 1
 
 
+def test_so_are_those_of_a_warm_up() -> None:
+    warmed = CHAIN.replace("    graph =", "    f0(x)\n    graph =").replace(
+        "        f0(x)", "        x.add_(1)"
+    )
+    assert {each.reason for region in regions(warmed) for each in region.unresolved} == {
+        "calls are followed 48 deep, outside of captured code too"
+    }
+
+
 RECURSION = """
 import torch
 

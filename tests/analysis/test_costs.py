@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.programs import check_marked_rules, findings, unresolved, with_region
+from tests.programs import check_marked_rules, findings, regions, unresolved, with_region
 
 MARK = "x.sum().item()  # expect: CG302"
 
@@ -25,6 +25,14 @@ def test_each_class_of_a_deep_hierarchy_is_ordered_once(definition: str) -> None
     root = "class C0:\n    def run(self, x): return x.item()  # expect: CG302\n"
     length = 40 if "super" in definition else 100
     check_marked_rules(with_region(root + _chained(definition, length), f"C{length - 1}().run(x)"))
+
+
+def test_loops_within_each_other_do_not_multiply() -> None:
+    loops = "\n".join(f"{'    ' * i}for i{i} in range(60):" for i in range(12))
+    body = "    " * 12
+    region = f"{loops}\n{body}x.add_(i11)\n{body}x.sum().item()  # expect: CG302"
+    assert sum(region_.unresolved != () for region_ in regions(with_region("", region))) == 0
+    check_marked_rules(with_region("", region))
 
 
 DOUBLED = {
