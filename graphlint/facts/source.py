@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from graphlint.facts.misplaced import first_misplaced
 from graphlint.finding import Span
 
 _DEEPEST_TREE = 3000  # about what Python 3.11 and 3.12 accept
@@ -169,6 +170,10 @@ def parse(path: Path, data: bytes) -> Source:
         raise Unreadable(path, "contains a NUL byte")
     text = decode(data, path)
     tree, held = parse_text(path, text), _encoded(text)
+    misplaced = first_misplaced(tree)
+    if misplaced is not None:
+        statement, reason = misplaced
+        raise Unreadable(path, f"syntax error: {reason}", statement.lineno, statement.col_offset + 1)
     return Source(path, tree, data if held == data else held, len(held))
 
 

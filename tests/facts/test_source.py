@@ -77,6 +77,27 @@ class TestFailures:
             source("x = 1\n\ny = 'äöü' +)\n".encode())
         assert (raised.value.line, raised.value.column) == (3, 12)
 
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("x = 1\nreturn 3\n", 2),
+            ("if x:\n    yield 4\n", 2),
+            ("try:\n    pass\nexcept E:\n    y = await x\n", 4),
+            ("class A:\n    return 1\n", 2),
+            ("for x in y:\n    class A:\n        break\n", 3),
+            ("for x in y:\n    pass\nelse:\n    continue\n", 4),
+            ("async with x: pass\n", 1),
+        ],
+    )
+    def test_so_has_a_statement_where_python_refuses_it(self, text: str, line: int) -> None:
+        with pytest.raises(Unreadable, match=r"syntax error: '.*' (outside|not)") as raised:
+            source(text.encode())
+        assert raised.value.line == line
+
+    def test_the_same_statements_where_they_belong(self) -> None:
+        loop = "for x in y:\n    if x: break\n    with x: continue\n    try: pass\n    finally: break\n"
+        source(f"def f():\n    return 1\n\nasync def g():\n    await x\n    yield 1\n\n{loop}".encode())
+
     def test_a_nul_byte_is_named(self) -> None:
         assert why_unreadable(b"x = 1\0") == "contains a NUL byte"
 
