@@ -46,6 +46,7 @@ def take(project: Project, config: Config) -> Declared:
     for profile in config.in_force:
         _of_profile(project, profile, found)
     found.findings.extend(entries.unmatched_of_profiles(project, config))
+    found.findings.extend(entries.unrecognised(project, config))
     for path in project.marked_paths():
         if "declared" in project.scan_of(path).marks:
             module = project.file(Path(path))

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _FORM = "an entry is `package.module:Class.method` or `path/to/file.py:function`"
 _FORM_OF_PATTERN = "an entry is `package:function`, `package:Class.method` or `package:@decorator.method`"
 
+_FORMS = {
+    "recognise": "an entry is a package as it is imported, and importing one of them switches the profile on"
+}
+
 
 def are_complete(project: Project, config: Config, where: str) -> bool:
     """Whether a function that an entry names must be among the checked files, if there is one at all.
@@ -45,6 +49,21 @@ def unmatched_of_profiles(project: Project, config: Config) -> Iterator[Finding]
                         yield unmatched(config, key, str(pattern), profile.name)
 
 
+def unrecognised(project: Project, config: Config) -> Iterator[Finding]:
+    """The findings about profiles of the user that nothing switches on, though what they name is there.
+
+    A part of a project need not import what does so.
+    """
+    if config.is_partial or config.profiles is not None:
+        return
+    for profile in config.own_profiles:
+        patterns = (*profile.captured, *profile.compiled, *profile.never, *profile.guards)
+        if profile not in config.in_force and any(project.uses_package(p.package) for p in patterns):
+            for package in profile.recognise:
+                names = "names no package that the checked files import or hold"
+                yield unmatched(config, "recognise", package, profile.name, names)
+
+
 def _is_idle(project: Project, config: Config, key: str, pattern: Pattern) -> bool:
     path = project.resolves_to(pattern.package, "")
     if key == "guards" and not path:
@@ -54,12 +73,18 @@ def _is_idle(project: Project, config: Config, key: str, pattern: Pattern) -> bo
     return are_complete(project, config, pattern.package) and not frameworks.means_any(project, pattern)
 
 
-def unmatched(config: Config, key: str, entry: str, profile: str = "") -> Finding:
-    """The finding about an entry that names no function, at its place in the configuration file."""
+def unmatched(
+    config: Config,
+    key: str,
+    entry: str,
+    profile: str = "",
+    fails: str = "names no function of the files that are checked",
+) -> Finding:
+    """The finding about an entry that names nothing, at its place in the configuration file."""
     rule = UnresolvedRegionTarget
     path = config.file or config.root / "pyproject.toml"
     whose = f" of profile `{profile}`" if profile else ""
-    message = f"the `{key}` entry `{entry}`{whose} names no function of the files that are checked"
+    message = f"the `{key}` entry `{entry}`{whose} {fails}"
     return Finding(
         _shown(path),
         _span(path, entry),
@@ -69,7 +94,7 @@ def unmatched(config: Config, key: str, entry: str, profile: str = "") -> Findin
         rule.level,
         Confidence.DEFINITE,
         message,
-        help=_FORM_OF_PATTERN if profile else _FORM,
+        help=_FORMS.get(key, _FORM_OF_PATTERN) if profile else _FORM,
     )
 
 

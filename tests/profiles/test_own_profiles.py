@@ -278,6 +278,22 @@ def test_entries_that_name_no_function_are_reported(
     assert all("of profile `mine`" in each.message for each in result.findings)
 
 
+@pytest.mark.parametrize(
+    ("recognise", "captured", "reported"),
+    [
+        (["engnie"], "engine:Step.run", ["engnie"]),
+        (["engnie", "engine"], "engine:Step.run", []),
+        (["motor"], "motor:Step.run", []),
+    ],
+)
+def test_a_profile_that_nothing_switches_on_though_its_entries_are_there(
+    recognise: list[str], captured: str, reported: list[str]
+) -> None:
+    profile = profile_from({"recognise": recognise, "captured": [captured]}, "mine")
+    found = findings(PACKAGE, own_profiles=(profile,), select=("CG903",))
+    assert [each.message.split("`")[3] for each in found if "recognise" in each.message] == reported
+
+
 def test_a_profile_that_is_not_in_force_is_not_judged() -> None:
     assert not findings("x = 1\n", own_profiles=(profile_from(IDLE, "mine"),), select=("CG903",))
 
