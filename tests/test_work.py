@@ -224,3 +224,68 @@ def test_callers_that_come_to_nothing_end_the_search_for_more(
     assert len(every) == 5  # the runner and its four callers
     monkeypatch.setattr("graphlint.analysis.units.STEPS_FOR_NOTHING", every[1] + 1)
     assert _run(folder, work).steps == every[:most]
+
+
+BACKEND = """
+import torch
+
+class Backend:
+    def __init__(self, rows: int):
+        self.rows = torch.zeros(rows, device="cuda")
+        self.graph = None
+
+    def decode(self, x: torch.Tensor):  # graphlint: captured
+        return x + self.rows
+
+    def prefill(self, x: torch.Tensor):
+        for row in range(8):
+            x = torch.relu(x * row) + self.rows[row] * (x - row)
+        return x
+{more}
+"""
+REPLAYS = """
+    def capture(self, x: torch.Tensor):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.decode(x)
+
+    def replay(self):
+        self.graph.replay()
+"""
+
+
+def test_after_the_last_declared_capture_an_object_is_not_stepped(tmp_path: Path, work: Work) -> None:
+    file = tmp_path / "backend.py"
+    file.write_text(BACKEND.replace("{more}", ""))
+    alone = _run(tmp_path, work).steps
+    file.write_text(BACKEND.replace("{more}", REPLAYS))
+    assert sum(alone) <= 40
+    assert sum(_run(tmp_path, work).steps) > 5 * sum(alone)  # what is replayed is followed on
+
+
+TUNED = """
+import torch
+
+BEST: dict[str, tuple[int, int]] = {
+{entries}
+}
+
+def choose(name: str, fast: bool):
+    return BEST[name] if fast else BEST["0"]
+
+def capture(x: torch.Tensor, name: str, fast: bool):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x + choose(name, fast)[0]
+    return graph, y
+"""
+
+
+def test_tables_are_evaluated_up_to_a_length(tmp_path: Path, work: Work) -> None:
+    def steps(entries: int) -> int:
+        table = "\n".join(f'    "{n}": ({n}, {n + 1}),' for n in range(entries))
+        (tmp_path / "tuned.py").write_text(TUNED.replace("{entries}", table))
+        return sum(_run(tmp_path, work).steps)
+
+    assert steps(300) - steps(100) == 800  # a key, a tuple and two numbers for each entry
+    assert steps(4_000) == steps(1_000) < steps(100)

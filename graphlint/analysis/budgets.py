@@ -4,7 +4,7 @@ A root has a number of steps. Every so often the machine looks who spends them. 
 more than its share, or the innermost call that has taken most of a longer stretch, is *cut short*: the
 machine goes back to where it was called and undoes what it did, and `deferral` says what is known instead.
 What leads to a capture by its text, and what has captured, is never cut short; captured code may take all
-that is left.
+that is left, also while it waits for a global that is evaluated.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Budget:
         m.limit = min(self.stretch, self.end)
         self.since = 0  # when the stretch began in which a plain call may take most
         self.captured = -1  # the last step at which something was captured or replayed
+        self.waiting = 0  # how many frames are of captured code, waiting for what happened before everything
 
     def wait(self, way: int) -> None:
         """Set how long the root may wait for its first capture: the farther it is by its text, the shorter.
@@ -131,7 +132,8 @@ def _root_constructor(m: Machine, budget: Budget) -> Frame | None:
     """The constructor of a root that has taken most of the patience; its captures are run all the same."""
     if budget.captured >= 0 or m.steps < budget.patience * MOST_OF_IT:
         return None
-    made = (frame for frame in m.frames if _name(frame) in CONSTRUCTORS and _may_leave(m, frame))
+    own = m.frames[budget.waiting :]
+    made = (frame for frame in own if _name(frame) in CONSTRUCTORS and _may_leave(m, frame))
     return next((frame for frame in made if _owner_node(frame) is m.goal), None)
 
 
@@ -143,10 +145,10 @@ def _owner_node(frame: Frame) -> ast.AST | None:
 def _constructor(m: Machine, budget: Budget) -> Frame | None:
     """The outermost constructor that has taken its share; where a field is looked for, one made for it."""
     sliced = max((i for i, frame in enumerate(m.frames) if frame.sliced), default=-1)
-    for frame in m.frames[sliced + 1 :]:
+    for frame in m.frames[max(sliced + 1, budget.waiting) :]:
         if _spent(m, frame) >= budget.stretch and _name(frame) in CONSTRUCTORS and _may_cut(m, frame):
             return frame
-    asked = m.frames[sliced] if sliced >= 0 else None
+    asked = m.frames[sliced] if sliced >= budget.waiting else None
     if asked is not None and _spent(m, asked) >= budget.stretch and _may_leave(m, asked):
         return asked
     return None
@@ -157,7 +159,7 @@ def _spender(m: Machine, budget: Budget) -> Frame | None:
     stretch = PLAIN * budget.stretch
     if m.steps - budget.since < stretch:
         return None
-    for frame in reversed(m.frames):
+    for frame in reversed(m.frames[budget.waiting :]):
         if _spent(m, frame) >= stretch * MOST_OF_IT and _may_cut(m, frame):
             return frame
     return None

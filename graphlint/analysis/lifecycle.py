@@ -21,6 +21,7 @@ from graphlint.analysis.arguments import Arguments
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.libraries import stdlib
+from graphlint.analysis.roles import holds
 from graphlint.analysis.roots import Root, is_constructed, is_run_by_script
 from graphlint.analysis.values import (
     Change,
@@ -93,7 +94,7 @@ def _use_result(m: Machine, result: Value, frame: Frame, node: ast.AST, depth: i
                 m.step += 1
                 m.timeline.forget()  # what calls it may wait in between
                 calls.call(m, part, given_arguments.of(m, part, Change.CHANGING), node, frame)
-        elif isinstance(part, Obj) and isinstance(part.cls, ClassInfo) and lives.holds(part.cls):
+        elif isinstance(part, Obj) and isinstance(part.cls, ClassInfo) and holds(part.cls):
             stepping.step_object(m, part, frame, node)
         elif depth and isinstance(part, Sequence_):
             for item in part.items:

@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from graphlint.analysis.machine import Machine
 
 
-def holds(info: ClassInfo) -> bool:
-    return any(text_of(cls.node).holds for cls in info.mro())
-
-
 def live_class(m: Machine, root: Root, frame: Frame) -> None:
     value = names.module_attribute(m, root.module, root.qualname)
     for part in alternatives(value) if value is not None else ():

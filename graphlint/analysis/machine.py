@@ -324,6 +324,9 @@ class _Before:
     def __enter__(self) -> None:
         m = self._m
         self._kept = (m.captures, m.streams, m.contexts, m.meta_read)
+        self._waiting = m.budget.waiting
+        if m.captures:
+            m.budget.waiting = len(m.frames)
         m.captures, m.streams, m.contexts, m.meta_read = [], [], [], False
         m.earlier += 1
         self._aside.__enter__()
@@ -333,6 +336,7 @@ class _Before:
         self._aside.__exit__()
         m.captures, m.streams, m.contexts, m.meta_read = self._kept
         m.earlier -= 1
+        m.budget.waiting = self._waiting
 
 
 def _deaf(event: Event) -> None:

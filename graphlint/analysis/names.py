@@ -16,6 +16,7 @@ from graphlint.analysis import (
     expressions,
     functions,
     library,
+    long_tables,
     outputs,
     registration,
     statements,
@@ -223,6 +224,9 @@ def _bound_value(m: Machine, frame: Frame, binding: Binding) -> Value:
         return definitions.define_class(m, node, frame)
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return imported(m, frame.module, node, binding.name)
+    table = long_tables.known_of(m, node, frame)
+    if table is not None:
+        return table
     scratch = Frame(frame.module, Env(frame.module, None), "<module>")
     m.frames.append(scratch)
     try:

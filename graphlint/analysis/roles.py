@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -96,6 +96,19 @@ def _move_setups(m: Machine, roles: Roles) -> None:
     for name in [n for n in roles.step if n not in roles.replay and setups.only_at_start(m, n)]:
         roles.step.remove(name)
         roles.prepare.append(name)
+
+
+def holds(info: ClassInfo) -> bool:
+    """Whether a class captures, replays or compiles by its own text, not because somebody declares it."""
+    return any(text_of(cls.node).holds for cls in info.mro())
+
+
+def leads_elsewhere(owner: Obj, name: str, goals: Set[str]) -> bool:
+    """Whether a method, or one of its object that it calls, mentions one of the `goals` of other classes."""
+    assert isinstance(owner.cls, ClassInfo)
+    methods = methods_of(owner.cls)
+    others = goals - {info.name for info in owner.cls.mro()}
+    return any(not others.isdisjoint(_text(methods, each).names) for each in reach(methods, name))
 
 
 def captures_of_constructor(owner: Obj) -> list[str]:

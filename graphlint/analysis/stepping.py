@@ -22,7 +22,7 @@ from graphlint.analysis.frames import Frame, Place
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.own_text import text_of
 from graphlint.analysis.parts import tensors_in, tensors_of_record
-from graphlint.analysis.roles import closes, methods_of, roles_of
+from graphlint.analysis.roles import Roles, closes, holds, leads_elsewhere, methods_of, roles_of
 from graphlint.analysis.values import (
     Change,
     Function,
@@ -55,7 +55,7 @@ def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
     roles = roles_of(m, owner)
     prepared = m.prepared.get(owner.serial, set())
     again = [name for name in roles.capture if name not in prepared]
-    steps = [name for name in roles.step if name not in prepared]
+    steps = [name for name in _that_matter(m, owner, roles) if name not in prepared]
     if again:
         order = list(methods_of(owner.cls)) if isinstance(owner.cls, ClassInfo) else []
         plain = [name for name in order if name in {*steps, *again} - {*roles.replay}]
@@ -79,6 +79,17 @@ def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
         capturing = m.capturing.get(owner.serial, ())
         run([name for name in plain if not setups.comes_before(m, name, capturing)])
         run(roles.replay, same=_keys_of_graphs(m))
+
+
+def _that_matter(m: Machine, owner: Obj, roles: Roles) -> list[str]:
+    """The steps of an object that can tell anything: where all that it captured is declared, hardly any.
+
+    Nothing of it is replayed, so nothing that is done later can spoil a graph, or find one spoilt.
+    """
+    assert isinstance(owner.cls, ClassInfo)
+    if not roles.capture or holds(owner.cls) or owner.serial not in m.capturing:
+        return roles.step
+    return [name for name in roles.step if leads_elsewhere(owner, name, m.goals)]
 
 
 def _serve_others(

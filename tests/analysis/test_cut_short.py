@@ -217,3 +217,35 @@ def test_a_cache_that_a_costly_warm_up_has_filled(kept: str, mark: str) -> None:
     costly = "\n".join(f"        part_{n} = str(int(n + {n}))" for n in range(900))
     program = _TABLES.replace("{costly}", costly).replace("{kept}", kept).replace("{mark}", mark)
     check_marks(program, select=("CG303",))
+
+
+_TUNED = "TUNED = [" + ", ".join(f"int({n} + {n})" for n in range(450)) + "]\n"
+_KERNELS = (
+    """
+import torch
+
+"""
+    + _TUNED
+    + """
+
+def tuned():
+    return TUNED
+
+def multiply(x: torch.Tensor):
+    tuned()
+    return x * 2
+
+def capture(x: torch.Tensor):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = multiply(x)
+        z = multiply(y).sum().item()  # expect: CG302
+    return graph, z
+"""
+)
+
+
+def test_captured_code_is_not_cut_short_by_a_global_that_it_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "STEPS", 4000)
+    check_marks(_KERNELS)
+    assert not [each for region in regions(_KERNELS) for each in region.unresolved]

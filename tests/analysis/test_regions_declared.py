@@ -245,3 +245,68 @@ def record(g):
 def test_a_guard_that_matches_nothing_is_reported() -> None:
     assert findings(GUARDED, guards=("state:missing",), select=("CG903",))
     assert not findings(GUARDED, guards=("state:recording", "runtime.is_recording"), select=("CG903",))
+
+
+BACKEND = """
+import torch
+
+
+class Backend:
+    def __init__(self, rows: int):
+        self.lengths = torch.zeros(rows, device="cuda")
+
+    def decode(self, x: torch.Tensor):  # graphlint: captured
+        return self._scaled(x)
+
+    def first(self, x: torch.Tensor):  # graphlint: captured
+        return x.sum().item()  # expect: CG302
+
+    def _scaled(self, x):
+        return float(self.lengths.sum())  # expect: CG302
+
+    def prefill(self, x: torch.Tensor):
+        return self.lengths.sum().item()  # ok: CG302
+
+    def serve(self, x: torch.Tensor, runner):
+        self.prefill(x)
+        {serve}
+"""
+
+
+def test_methods_beside_declared_ones_are_run_where_they_lead_to_a_capture() -> None:
+    check_marked_rules(BACKEND.replace("{serve}", "return self.decode(x)"))
+    recorded = """
+def record(x: torch.Tensor):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x.sum().item()  # expect: CG302
+    return graph, y
+"""
+    check_marked_rules(BACKEND.replace("{serve}", "return record(x)") + recorded)
+
+
+def test_a_graph_that_a_class_captures_beside_declared_ones_is_followed_between_replays() -> None:
+    check_marked_rules(
+        """
+import torch
+
+
+class Decoder:
+    def __init__(self, rows: int):
+        self.x = torch.zeros(rows, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def decode(self, x: torch.Tensor):  # graphlint: captured
+        return x + 1
+
+    def capture(self):
+        self.decode(self.x)
+        with torch.cuda.graph(self.graph):
+            self.y = self.decode(self.x)
+
+    def step(self, x: torch.Tensor):
+        self.x = x.cuda()  # expect: CG101
+        self.graph.replay()
+        return self.y.clone()
+"""
+    )
