@@ -229,7 +229,16 @@ def test_rules_as_text_and_json(run: Run) -> None:
 @pytest.mark.parametrize("name", ["CG901", "cg901", "unused-suppression"])
 def test_explain_prints_the_page(run: Run, name: str) -> None:
     page = (ROOT / "rules/unused_suppression.md").read_text(encoding="utf-8")
-    assert run("explain", name).stdout == page
+    place = "Configuration and suppression (README.md#suppression in the source)"
+    shown = page.replace("[Configuration and suppression](../README.md#suppression)", place)
+    assert run("explain", name).stdout == shown
+
+
+@pytest.mark.parametrize("code", ["CG401", "CG802"])
+def test_explain_shows_no_link_that_leads_nowhere(run: Run, code: str) -> None:
+    shown = run("explain", code).stdout
+    assert "](../" not in shown and ".md)" not in shown
+    assert "frozen-scalar" in shown or "(docs/measured/scenarios.json in the source)" in shown
 
 
 def test_explain_names_the_code_where_the_tests_have_their_marks(run: Run) -> None:
