@@ -255,3 +255,31 @@ def test_modules_asked_for_longest_ago_are_forgotten(tmp_path: Path) -> None:
     assert made.parsed_bytes() == 2 * 60
     assert made.file(paths[3]) is fourth and made.file(paths[0]) is first
     assert made.file(paths[1]) is not second and made.file(paths[2]) is not third
+
+
+def test_the_text_of_a_module_is_what_searches_hold(tmp_path: Path) -> None:
+    plain, marked = tmp_path / "plain.py", tmp_path / "marked.py"
+    text = "def f():\n    a = 'ü'\n    b = 2\n    return a\n"
+    plain.write_bytes(text.encode())
+    marked.write_bytes(b"\xef\xbb\xbf" + text.encode())  # a byte order mark is no text
+    before = Project([plain, marked], cwd=tmp_path)
+    after = Project([plain, marked], cwd=tmp_path)
+    assert after.mention_paths("f") == [marked, plain]
+    for path, shared in ((plain, True), (marked, False)):
+        own, held = before.file(path), after.file(path)
+        assert own is not None and held is not None
+        assert (held.source.held is not own.source.held and held.source.begin > 0) is shared
+        for each in (own, held):
+            assert each.source.text == text and each.source.line(2) == "    a = 'ü'"
+            assert each.source.piece((2, 8), (2, 12)).decode() == "'ü'"
+            body = each.definitions("f")[0].body
+            assert [(node.lineno, node.end_col_offset) for node in body] == [(2, 12), (3, 9), (4, 12)]
+
+
+def test_a_file_that_has_changed_since_is_not_read_from_there(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    made = Project([tmp_path / "a.py"], cwd=tmp_path)
+    assert made.mention_paths("x")
+    (tmp_path / "a.py").write_text("y = 1\n")
+    module = made.file(tmp_path / "a.py")
+    assert module is not None and module.source.text == "y = 1\n"
