@@ -21,6 +21,7 @@ from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import (
     Const,
     Mapping,
+    Sequence_,
     Unknown,
     Value,
 )
@@ -77,6 +78,8 @@ def _is_there(m: Machine, node: ast.Try, frame: Frame) -> bool:
     sought = _sought(node)
     if isinstance(sought, ast.Subscript):
         table, key = _known(m, sought.value, frame), _known(m, sought.slice, frame)
+        if isinstance(table, Sequence_) and isinstance(key, Const) and type(key.value) is int:
+            return -len(table.items) <= key.value < len(table.items)
         identity = identity_of(key) if key is not None else None
         return isinstance(table, Mapping) and identity is not None and table.fields.get(identity) is not None
     if isinstance(sought, ast.Attribute):

@@ -96,3 +96,32 @@ PLACES = [("TABLE[name]", "KeyError"), ("self.largest", "AttributeError")]
 def test_a_lookup_that_the_warm_up_has_provided_for(sought: str, error: str, before: str, mark: str) -> None:
     program = LOOKUP.format(sought=sought, error=error, before=before, mark=mark)
     check_marked_rules(program)
+
+
+@pytest.mark.parametrize(
+    ("scales", "index", "mark"),
+    [("[8, 4]", 0, "ok"), ("[8, 4]", 1, "ok"), ("[8, 4]", 2, "expect"), ("list(given)", 0, "expect")],
+)
+def test_an_index_that_is_there(scales: str, index: int, mark: str) -> None:
+    check_marked_rules(
+        f"""
+        import torch
+
+
+        def scale(of):
+            try:
+                return of[{index}]
+            except IndexError:
+                torch.cuda.synchronize()  # {mark}: CG301
+                return 1
+
+
+        def main(given):
+            x = torch.zeros(8, 4, device="cuda")
+            scales = {scales}
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = x * scale(scales)
+            graph.replay()
+        """
+    )
