@@ -109,6 +109,8 @@ def push(m: Machine, node: ast.expr, value: Value, polarity: bool, decided: bool
 
 def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
     """Whether an undecided test on the way here found a field None: `if self.x is None: self.x = ...`."""
+    if not isinstance(key, str):
+        return False
     for frame in reversed(m.frames):
         if not frame.conditions or not frame.in_doubt:
             continue
