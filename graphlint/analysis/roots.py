@@ -152,8 +152,8 @@ def _made_by(module: ModuleFile, involved: Set[str]) -> set[str]:
 def body_makes(module: ModuleFile, involved: Set[str]) -> bool:
     """Whether the statements of a script, its main guard included, go on with what one of `involved` makes.
 
-    That is an instance of a class, what a call gives, or what it makes of a function of the script. A call of
-    a function alone, as in `main()`, does nothing but what that function does as a root.
+    That is an instance of a class, what a call gives, or what it makes of a function of the script or of the
+    numbers of a loop. A call of a function alone, as in `main()`, does what that function does as a root.
     """
     definitions = dict(top_of(module))
     plain = [s for s in module.tree.body if not isinstance(s, DEFINITIONS) and text_of(s).names & involved]
@@ -163,6 +163,7 @@ def body_makes(module: ModuleFile, involved: Set[str]) -> bool:
         and (
             last_name(call.func)[:1].isupper()
             or not _is_statement(call, statement)
+            or (call.args and _is_in_loop(call, statement))
             or any(type(given) is ast.Lambda or last_name(given) in definitions for given in call.args)
         )
         for call, statement in calls
@@ -172,6 +173,11 @@ def body_makes(module: ModuleFile, involved: Set[str]) -> bool:
 def _is_statement(call: ast.Call, within: ast.stmt) -> bool:
     """Whether nobody looks at what a call gives."""
     return any(type(part) is ast.Expr and part.value is call for part in ast.walk(within))
+
+
+def _is_in_loop(call: ast.Call, within: ast.stmt) -> bool:
+    loops = (part for part in ast.walk(within) if isinstance(part, ast.For))
+    return any(part is call for loop in loops for part in ast.walk(loop))
 
 
 def is_run_by_script(root: Root) -> bool:

@@ -191,3 +191,34 @@ def test_a_table_in_which_a_key_is_missed_once(copy: str, mark: str) -> None:
         print(torch.cat(kept))
     """
     check_marked_rules(program)
+
+
+@pytest.mark.parametrize(("width", "mark"), [("n", "expect"), ("4", "ok")])
+def test_a_loop_of_the_script_gives_a_function_its_numbers(width: str, mark: str) -> None:
+    program = f"""
+    import torch
+
+    keys = torch.zeros(4, 64, 8, device="cuda")
+    q = torch.zeros(4, 8, device="cuda")
+    graph = None
+
+
+    def attend(n):
+        return keys[:, :n] @ q.unsqueeze(-1)  # {mark}: CG402
+
+
+    def decode(x, n):
+        global graph, out
+        q.copy_(x)
+        if graph is None:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out = attend(n)
+        graph.replay()
+        return out.clone()
+
+
+    for n in range(1, 60):
+        decode(torch.randn(4, 8, device="cuda"), {width})
+    """
+    check_marked_rules(program)
