@@ -289,3 +289,48 @@ def test_tables_are_evaluated_up_to_a_length(tmp_path: Path, work: Work) -> None
 
     assert steps(300) - steps(100) == 800  # a key, a tuple and two numbers for each entry
     assert steps(4_000) == steps(1_000) < steps(100)
+
+
+NOISY_CALLER = """
+from .groups import world
+from .runner0 import Runner0
+from .config import EngineConfig
+
+def tell(text):
+    if world().rank == 0:
+        print(text)
+
+def serve0(x):
+    {says}
+    runner = Runner0(EngineConfig())
+    runner.capture()
+    return runner.run(x)
+"""
+GROUPS = """
+class Group:
+    def __init__(self, size: int):
+        self.rank = 0
+        for number in range(size):
+            if number == self.rank:
+                self.rank += number
+
+_WORLD: Group | None = None
+
+def world(group: Group | None = _WORLD) -> Group:
+    assert group is not None
+    return group
+"""
+
+
+def test_what_only_tells_something_before_the_first_capture_costs_next_to_nothing(
+    tmp_path: Path, work: Work
+) -> None:
+    folder = _project(tmp_path, runners=1)
+    (folder / "engine" / "groups.py").write_text(GROUPS, encoding="utf-8")
+    steps = []
+    for says in ("pass", "\n    ".join(f"tell('{number}')" for number in range(9))):
+        text = NOISY_CALLER.replace("{says}", says)
+        (folder / "engine" / "caller0.py").write_text(text, encoding="utf-8")
+        steps.append(sum(_run(folder, work).steps))
+    quiet, noisy = steps
+    assert noisy - quiet <= 3 * 9 + 3  # the call, the name and the text of each; the functions themselves

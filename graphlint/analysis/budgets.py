@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import own_text
 from graphlint.analysis.classes import ClassInfo, Def
-from graphlint.analysis.frames import CutShort, Frame
+from graphlint.analysis.frames import CutShort, Frame, owner_of
 from graphlint.analysis.values import Mapping, Obj, Sequence_, Union, Value
 from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
@@ -134,12 +134,15 @@ def _root_constructor(m: Machine, budget: Budget) -> Frame | None:
         return None
     own = m.frames[budget.waiting :]
     made = (frame for frame in own if _name(frame) in CONSTRUCTORS and _may_leave(m, frame))
-    return next((frame for frame in made if _owner_node(frame) is m.goal), None)
+    return next((frame for frame in made if _is_of(m.goal, frame)), None)
 
 
-def _owner_node(frame: Frame) -> ast.AST | None:
-    owner = frame.function.self_value if frame.function is not None else None
-    return owner.cls.node if isinstance(owner, Obj) and isinstance(owner.cls, ClassInfo) else None
+def _is_of(node: ast.AST | None, frame: Frame) -> bool:
+    """Whether a frame runs on an instance of a class, or of one that derives from it."""
+    owner = owner_of(frame.function, frame.env) if frame.function is not None else None
+    if not (isinstance(owner, Obj) and isinstance(owner.cls, ClassInfo)):
+        return False
+    return any(info.node is node for info in owner.cls.mro())
 
 
 def _constructor(m: Machine, budget: Budget) -> Frame | None:

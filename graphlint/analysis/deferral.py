@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphlint.analysis import budgets, functions, generators, hints, slicing, statements, synthesis
 from graphlint.analysis.classes import ClassInfo
-from graphlint.analysis.frames import CutShort, Frame, Place
+from graphlint.analysis.frames import CutShort, Frame, Place, owner_of
 from graphlint.analysis.heap import MISSING
 from graphlint.analysis.values import NONE, Change, Env, Function, Obj, Unknown, Value, join
 from graphlint.facts import nodes as ast
@@ -35,7 +35,7 @@ class Deferred:
 def cut(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Stand in for a call that was cut short, or for another one of the same function."""
     m.cuts.setdefault((id(function.node), id(function.env)), function)
-    owner = function.self_value
+    owner = owner_of(function, env)
     if isinstance(owner, Obj) and isinstance(owner.cls, ClassInfo):
         defer(m, owner, function, env, place)
     _forget(m, function, env, place)

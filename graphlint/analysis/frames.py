@@ -185,6 +185,13 @@ class Frame:
         return self.place(self.statement or self.module.source.tree)
 
 
+def owner_of(function: Function, env: Env) -> Value | None:
+    """The object that a method runs on, also where a wrapper hands it on as the first argument."""
+    if function.self_value is not None or function.cls is None:
+        return function.self_value
+    return next((each for each in env.fields.values() if isinstance(each, Value)), None)
+
+
 class CutShort(Exception):
     """Leaves the call of a frame that takes more than its share."""
 

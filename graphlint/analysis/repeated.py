@@ -8,7 +8,7 @@ from graphlint.analysis import (
     functions,
     outputs,
 )
-from graphlint.analysis.frames import Place
+from graphlint.analysis.frames import Place, owner_of
 from graphlint.analysis.values import (
     Class,
     Const,
@@ -33,7 +33,8 @@ LONGEST_GETTER = 4
 def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     """Run a function unless this scenario has seen it often enough, or it is too deep."""
     code = _closure_of(function)
-    owner = _owner(function, env)
+    value = owner_of(function, env)
+    owner = value.serial if type(value) is Obj else 0
     shape = _shape(env)
     where = id(m.captures[-1].graph) if m.captures else 0  # what a capture makes is not what eager code makes
     key = (code, owner, shape, bool(m.captures), where)
@@ -67,14 +68,6 @@ def _is_getter(node: ast.AST) -> bool:
         return False
     working = (ast.Call, ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, working) for part in walk(node))
-
-
-def _owner(function: Function, env: Env) -> int:
-    """The object that a method runs on, also where a wrapper hands it on as the first argument; else 0."""
-    value = function.self_value
-    if value is None and function.cls is not None:
-        value = next((each for each in env.fields.values() if isinstance(each, Value)), None)
-    return value.serial if type(value) is Obj else 0
 
 
 def _shape(env: Env) -> tuple[object, ...]:

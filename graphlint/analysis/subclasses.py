@@ -106,8 +106,11 @@ def _is_made(m: Machine, info: ClassInfo) -> bool:
 
 @question
 def makes(module: ModuleFile, name: str) -> bool:
-    """Whether a file calls a name or passes it on as a value, or a decorator registers a class of it."""
-    return _passes_on(module.tree, name)
+    """Whether a file calls a name or passes it on as a value, or a decorator registers a class of it.
+
+    What counts is any name that the file imports it under.
+    """
+    return any(_passes_on(module.tree, each) for each in {name} | module.imported_as.get(name, set()))
 
 
 def _passes_on(scope: ast.AST, name: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.programs import captured, check_marks
 
 ACTOR = {
@@ -103,3 +105,63 @@ def test_what_a_method_is_given_is_no_class_of_its_own_family() -> None:
                 self.graph = torch.cuda.CUDAGraph()
     """
     check_marks(program)
+
+
+RUNNERS = {
+    "runner.py": """
+        import torch
+
+        class Runner:
+            def __init__(self):
+                self.x = torch.zeros(8, device="cuda")
+                self.eager = False
+
+            def capture(self):
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    if not self.eager:
+                        torch.cuda.synchronize()  # {mark}: CG301
+                    self.y = self.x * 2
+
+            def step(self):
+                self.graph.replay()
+                return self.y.clone()
+    """,
+    "host.py": """
+        from runner import Runner
+
+        class HostRunner(Runner):
+            def __init__(self):
+                super().__init__()
+                self.eager = True
+
+        def host():
+            runner = HostRunner()
+            print(runner)
+    """,
+    "main.py": """
+        {imported}
+
+        def main():
+            runner = {made}
+            print(runner)
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    ("imported", "made", "mark"),
+    [
+        ("from runner import Runner as FirstRunner", "FirstRunner()", "expect"),
+        ("from runner import Runner", "Runner()", "expect"),
+        ("from host import HostRunner as FirstRunner", "FirstRunner()", "ok"),
+    ],
+)
+def test_a_class_that_is_made_under_another_name_is_lived_through_as_itself(
+    imported: str, made: str, mark: str
+) -> None:
+    given = {"{imported}": imported, "{made}": made, "{mark}": mark}
+    files = dict(RUNNERS)
+    for word, text in given.items():
+        files = {name: each.replace(word, text) for name, each in files.items()}
+    check_marks(files)
