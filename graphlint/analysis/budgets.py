@@ -9,8 +9,9 @@ that is left, also while it waits for a global that is evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -185,14 +186,15 @@ def _may_cut(m: Machine, frame: Frame) -> bool:
         return False
     trees: list[ast.AST] = [function.node]
     goals = m.goals - {_name(frame)}
-    if _holds_what_captures(m, _parameters(frame)):
+    is_goal = partial(_is_goal, m)
+    if holds(_parameters(frame), is_goal):
         return False
     owner = function.self_value
     if isinstance(owner, Obj) and not isinstance(owner.cls, str):
         trees += _reached(owner.cls, function.node)
         goals -= {info.name for info in owner.cls.mro()}
         named = frozenset().union(*(own_text.text_of(tree).names for tree in trees))
-        if _holds_what_captures(m, [value for name, value in owner.fields.items() if name in named]):
+        if holds([value for name, value in owner.fields.items() if name in named], is_goal):
             return False
     return not any(_leads_on(tree, goals) for tree in trees)
 
@@ -203,8 +205,8 @@ def _parameters(frame: Frame) -> list[object]:
     return list(frame.env.fields.values()) if frame.function.self_value is None else []
 
 
-def _holds_what_captures(m: Machine, values: Iterable[object]) -> bool:
-    """Whether one of the values is, or holds, an object that captures or leads to captures."""
+def holds(values: Iterable[object], is_sought: Callable[[ClassInfo], bool]) -> bool:
+    """Whether one of the values is, or holds, an object of a class that is sought."""
     pending = [value for value in values if isinstance(value, Value)]
     met: set[int] = set()
     while pending and len(met) < MOST_HELD:
@@ -212,7 +214,7 @@ def _holds_what_captures(m: Machine, values: Iterable[object]) -> bool:
         if id(part) in met:
             continue
         met.add(id(part))
-        if type(part) is Obj and isinstance(part.cls, ClassInfo) and _is_goal(m, part.cls):
+        if type(part) is Obj and isinstance(part.cls, ClassInfo) and is_sought(part.cls):
             return True
         pending += _held(part)
     return False
@@ -229,6 +231,7 @@ def _held(value: Value) -> list[Value]:
 
 
 def _is_goal(m: Machine, cls: ClassInfo) -> bool:
+    """Whether a class captures or leads to captures."""
     return any(info.name in m.goals or own_text.text_of(info.node).captures for info in cls.mro())
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphlint.analysis import (
+    budgets,
     calls,
     captures,
     definitions,
@@ -13,6 +15,7 @@ from graphlint.analysis import (
     given_arguments,
     graph_keys,
     outputs,
+    roots,
     setups,
     synthesis,
 )
@@ -39,6 +42,7 @@ from graphlint.facts import nodes as ast
 if TYPE_CHECKING:
     from graphlint.analysis.graphs import Capture
     from graphlint.analysis.machine import Machine
+    from graphlint.facts.modules import ModuleFile
 
 
 def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
@@ -84,12 +88,28 @@ def step_object(m: Machine, owner: Obj, frame: Frame, node: ast.AST) -> None:
 def _that_matter(m: Machine, owner: Obj, roles: Roles) -> list[str]:
     """The steps of an object that can tell anything: where all that it captured is declared, hardly any.
 
-    Nothing of it is replayed, so nothing that is done later can spoil a graph, or find one spoilt.
+    Nothing of it is replayed, so nothing that is done later can spoil a graph, or find one spoilt. What it
+    holds may capture by itself, though.
     """
     assert isinstance(owner.cls, ClassInfo)
     if not roles.capture or holds(owner.cls) or owner.serial not in m.capturing:
         return roles.step
+    if budgets.holds(owner.fields.values(), partial(_leads_to_capture, m)):
+        return roles.step
     return [name for name in roles.step if leads_elsewhere(owner, name, m.goals)]
+
+
+def _leads_to_capture(m: Machine, info: ClassInfo) -> bool:
+    """Whether a class captures, or uses what does, by the text of its file."""
+    marked = (cls for cls in info.mro() if m.project.is_marked(cls.module.path))
+    return any(cls.scope.partition(".")[0] in _capturing_in(m, cls.module) for cls in marked)
+
+
+def _capturing_in(m: Machine, module: ModuleFile) -> set[str]:
+    known: set[str] | None = m.memo.get(("capturing", id(module)))
+    if known is None:
+        known = m.memo["capturing", id(module)] = roots.by_text(roots.top_of(module))
+    return known
 
 
 def _serve_others(
