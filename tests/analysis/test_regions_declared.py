@@ -310,3 +310,57 @@ class Decoder:
         return self.y.clone()
 """
     )
+
+
+def test_what_a_declared_object_holds_is_followed_where_it_captures() -> None:
+    """Its later methods are called then, which spoil the graph of what it holds."""
+    check_marked_rules(
+        {
+            "recorder.py": """
+import torch
+
+
+class Recorder:
+    def __init__(self, net: torch.nn.Module, rows: int):
+        self.net = net
+        self.inputs = torch.zeros(rows, 8, device="cuda")
+        self.graph = None
+        self.output = None
+
+    def record(self):
+        for _ in range(3):
+            self.net(self.inputs)
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.output = self.net(self.inputs)
+
+    def again(self):
+        self.graph.replay()
+        return self.output
+""",
+            "layer.py": """
+import torch
+
+from recorder import Recorder
+
+
+class Layer:
+    def __init__(self, net: torch.nn.Module):
+        self.held = Recorder(net, 16)
+        self.held.record()
+
+    # graphlint: captured
+    def scaled(self, x):
+        return x * 2
+
+    def step(self, batch: torch.Tensor):
+        self.held.inputs = batch  # expect: CG101
+        return self.held.again()
+
+    def right_step(self, batch: torch.Tensor):
+        self.held.inputs.copy_(batch)  # ok: CG101
+        return self.held.again()
+""",
+        }
+    )
