@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,10 +48,19 @@ def regions(
 def _document(found: tuple[RegionReport, ...]) -> Iterator[str]:
     from graphlint.regions import shares
 
-    rows = [asdict(region) for region in found]
-    for row in rows:
-        del row["calls"]  # hundreds of places that say nothing each: their shares say it
+    rows = [_region_document(region) for region in found]
     yield json.dumps({"regions": rows, "shares": asdict(shares(found))}, indent=2) + "\n"
+
+
+def _region_document(region: RegionReport) -> dict[str, Any]:
+    from graphlint.formats.json import hop_document
+
+    row = asdict(region)
+    del row["calls"]  # hundreds of places that say nothing each: their shares say it
+    row["replays"] = [hop_document(hop) for hop in region.replays]
+    for captured, function in zip(row["captured"], region.captured, strict=True):
+        captured["chain"] = [hop_document(hop) for hop in function.chain]
+    return row
 
 
 def _text(found: tuple[RegionReport, ...]) -> Iterator[str]:
