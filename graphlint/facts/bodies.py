@@ -1,6 +1,6 @@
 """Bodies of functions that nobody has read: kept as text, and parsed when somebody does.
 
-A syntax tree takes thirty times the bytes of its text, and most of a program is bodies of functions that no
+A syntax tree takes fifteen times the bytes of its text, and most of a program is bodies of functions that no
 run comes to. A file is parsed as a whole, so that its errors are known; then the bodies become text again.
 """
 
@@ -61,10 +61,11 @@ class Body:
         return block.body  # type: ignore[no-any-return]
 
     def _from_whole(self) -> list[ast.stmt]:
-        for node in walk(parse_text(self._source.path, self._source.text)):
+        tree = parse_text(self._source.path, self._source.text)
+        make_small(tree)
+        for node in walk(tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 if (node.body[0].lineno, node.body[0].col_offset) == self.first:
-                    make_small(node)
                     return node.body
         raise AssertionError("a function is not where it was")
 

@@ -102,6 +102,12 @@ def test_type_aliases() -> None:
     assert same_as_whole(b"\n\n\ndef f[T]():\n    type X[S] = list[S]\n    a: X = 1\n    return a\n") == 1
 
 
+def test_a_body_that_is_no_text_of_its_own() -> None:
+    ends_in_backslash = b"def f():\n    a = 1\n    b = 2\n    return a + b \\\n\n"
+    gaps = b"def g(*, a, b=1): return {**a, 1: b}\n"
+    assert same_as_whole(ends_in_backslash + gaps) == 1
+
+
 def test_edits_at_random() -> None:
     """Whatever is still a program after lines were moved, doubled, cut or indented."""
     choose, read = random.Random(4), 0
