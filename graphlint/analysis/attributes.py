@@ -98,7 +98,7 @@ def _of_external(m: Machine, owner: External, name: str) -> Value:
     if owner.name.startswith("Tensor."):
         return Unknown(f"attribute `{name}` of something that is no tensor")
     dotted = names.canonical(f"{owner.name}.{name}")
-    constant = library.constant(m, dotted)
+    constant = library.constant(dotted)
     return constant if constant is not None else External(dotted, owner.owner)
 
 

@@ -187,14 +187,14 @@ def _may_cut(m: Machine, frame: Frame) -> bool:
     trees: list[ast.AST] = [function.node]
     goals = m.goals - {_name(frame)}
     is_goal = partial(_is_goal, m)
-    if holds(_parameters(frame), is_goal):
+    if holds_instance(_parameters(frame), is_goal):
         return False
     owner = function.self_value
     if isinstance(owner, Obj) and not isinstance(owner.cls, str):
         trees += _reached(owner.cls, function.node)
         goals -= {info.name for info in owner.cls.mro()}
         named = frozenset().union(*(own_text.text_of(tree).names for tree in trees))
-        if holds([value for name, value in owner.fields.items() if name in named], is_goal):
+        if holds_instance([value for name, value in owner.fields.items() if name in named], is_goal):
             return False
     return not any(_leads_on(tree, goals) for tree in trees)
 
@@ -205,7 +205,7 @@ def _parameters(frame: Frame) -> list[object]:
     return list(frame.env.fields.values()) if frame.function.self_value is None else []
 
 
-def holds(values: Iterable[object], is_sought: Callable[[ClassInfo], bool]) -> bool:
+def holds_instance(values: Iterable[object], is_sought: Callable[[ClassInfo], bool]) -> bool:
     """Whether one of the values is, or holds, an object of a class that is sought."""
     pending = [value for value in values if isinstance(value, Value)]
     met: set[int] = set()

@@ -120,7 +120,7 @@ def finds_empty(m: Machine, fields: Fields, key: object) -> bool:
             continue
         for name, owner in _names(frame.env):
             if type(owner) is Obj and owner.fields is fields and isinstance(name, str):
-                path = ast.Attribute(ast.Name(name, ast.Load()), str(key), ast.Load())
+                path = ast.Attribute(ast.Name(name, ast.Load()), key, ast.Load())
                 found = frame.env.fields.get(narrowing.path_text(path))
                 if found is not None and is_none(found):
                     return True

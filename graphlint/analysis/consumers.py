@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from graphlint.analysis import signatures
 from graphlint.analysis.classes import Def
-from graphlint.analysis.own_text import text_of
+from graphlint.analysis.own_text import functions_in, text_of
 from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import summary
 from graphlint.facts.walking import walk
@@ -57,9 +57,7 @@ def _used_of_parameters(function: Def) -> dict[str, tuple[set[str], set[str]]]:
 
 @summary
 def _members(node: ast.ClassDef) -> Members:
-    methods = {
-        each.name: each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
+    methods = functions_in(node)
     names = {*methods, *(name for method in methods.values() for name in _fields(method))}
     working = {name for name, method in methods.items() if text_of(method).holds}
     while more := {

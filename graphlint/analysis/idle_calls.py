@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import calls, class_members, definitions, frameworks, hints, idle_text, names
+from graphlint.analysis import (
+    calls,
+    class_members,
+    definitions,
+    frameworks,
+    hints,
+    idle_text,
+    names,
+    signatures,
+)
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
 from graphlint.analysis.own_text import text_of
@@ -162,10 +171,10 @@ def _owner(m: Machine, function: Function, node: ast.expr) -> Value | None:
     if not isinstance(node, ast.Name):
         return None
     spec = function.node.args
-    parameters = [*spec.posonlyargs, *spec.args]
-    if parameters and node.id == parameters[0].arg and function.self_value is not None:
+    positional = [*spec.posonlyargs, *spec.args]
+    if positional and node.id == positional[0].arg and function.self_value is not None:
         return function.self_value
-    for each in [*parameters, *spec.kwonlyargs]:
+    for each in signatures.named(spec):
         if each.arg == node.id:
             return hints.resolve(m, each.annotation, function.module) if each.annotation is not None else None
     return _named(m, function, node.id)
@@ -187,9 +196,8 @@ def _named(m: Machine, function: Function, name: str) -> Value | None:
 
 
 def _closed_over(env: Env | None, name: str) -> Value | None:
-    while env is not None:
-        held = env.fields.get(name)
+    for scope in (env, *env.parents()) if env is not None else ():
+        held = scope.fields.get(name)
         if isinstance(held, Value):
             return held
-        env = env.parent
     return None

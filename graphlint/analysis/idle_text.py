@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphlint.analysis import generators
+from graphlint.analysis.classes import Def
 from graphlint.facts import nodes as ast
 from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 
-_Def = ast.FunctionDef | ast.AsyncFunctionDef
+_LEAVING = (
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Await,
+    ast.With,
+    ast.AsyncWith,
+    ast.AsyncFor,
+    ast.ClassDef,
+    ast.Lambda,
+)
 
 
 def _may_compute(node: ast.AST) -> bool:
@@ -27,21 +37,21 @@ def _is_text(node: ast.expr) -> bool:
 
 
 @per_node
-def called(node: _Def) -> list[ast.expr]:
+def called(node: Def) -> list[ast.expr]:
     """What a function calls, but for methods that only read and for functions that it defines itself."""
     inner = {part.name for part in walk(node) if isinstance(part, ast.FunctionDef) and part is not node}
     reading = operations.listed("idle_methods")
-    called = (part.func for statement in node.body for part in walk(statement) if isinstance(part, ast.Call))
+    calls = (part for statement in node.body for part in walk(statement) if isinstance(part, ast.Call))
     return [
         each
-        for each in called
+        for each in (call.func for call in calls)
         if not (isinstance(each, ast.Name) and each.id in inner)
         and not (isinstance(each, ast.Attribute) and each.attr in reading)
     ]
 
 
 @summary
-def writes(node: _Def) -> bool:
+def writes(node: Def) -> bool:
     """Whether a function writes more than local names, may compute with tensors, or is left in the middle."""
     globals_: set[str] = set()
     stored: set[str] = set()
@@ -58,20 +68,9 @@ def writes(node: _Def) -> bool:
     return not stored.isdisjoint(globals_)
 
 
-_LEAVING = (
-    ast.Yield,
-    ast.YieldFrom,
-    ast.Await,
-    ast.With,
-    ast.AsyncWith,
-    ast.AsyncFor,
-    ast.ClassDef,
-    ast.Lambda,
-)
-
-
 @per_node
-def imports(node: _Def) -> dict[str, ast.Import | ast.ImportFrom]:
+def imports(node: Def) -> dict[str, ast.Import | ast.ImportFrom]:
+    """The names that a function imports, each with the statement."""
     found: dict[str, ast.Import | ast.ImportFrom] = {}
     for part in generators.own_nodes(node):
         for alias in part.names if isinstance(part, (ast.Import, ast.ImportFrom)) else ():
@@ -81,11 +80,12 @@ def imports(node: _Def) -> dict[str, ast.Import | ast.ImportFrom]:
 
 
 @summary
-def local_names(node: _Def) -> frozenset[str]:
+def local_names(node: Def) -> frozenset[str]:
+    """The parameters of a function, and what it assigns; not what it imports or defines."""
     return frozenset(_bound(node))
 
 
-def _bound(node: _Def) -> Iterator[str]:
+def _bound(node: Def) -> Iterator[str]:
     for part in walk(node):
         if isinstance(part, ast.arg):
             yield part.arg

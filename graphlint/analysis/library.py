@@ -310,7 +310,7 @@ _CONSTANTS: dict[str, Callable[[], Value]] = {
 }
 
 
-def constant(m: Machine, dotted: str) -> Value | None:
+def constant(dotted: str) -> Value | None:
     """Constants of libraries that decide branches."""
     made = _CONSTANTS.get(dotted)
     return made() if made is not None else None

@@ -353,7 +353,7 @@ def computed_attribute(m: Machine, module: ModuleFile, name: str) -> Value | Non
 
 
 def _external(m: Machine, dotted: str) -> Value:
-    known = library.constant(m, dotted)
+    known = library.constant(dotted)
     return known if known is not None else External(dotted)
 
 

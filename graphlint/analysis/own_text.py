@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from graphlint.analysis.classes import last_name
+from graphlint.analysis.classes import Def, last_name
 from graphlint.facts import nodes as ast
-from graphlint.facts.pernode import summary
+from graphlint.facts.pernode import per_node, summary
 from graphlint.facts.walking import walk
 from graphlint.rules import operations
 
@@ -60,6 +60,14 @@ _SAYING = frozenset({ast.Constant, ast.Call, ast.ImportFrom})
 
 
 _CONTEXTS = frozenset({"graph", "Graph"})
+
+
+@per_node
+def functions_in(node: ast.Module | ast.ClassDef) -> dict[str, Def]:
+    """The functions right in the body of a module or class, by name."""
+    return {
+        each.name: each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
 
 
 @summary

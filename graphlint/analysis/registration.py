@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from graphlint.analysis import definitions, names, statements, subclasses
 from graphlint.analysis.classes import ClassInfo
 from graphlint.analysis.frames import Frame
+from graphlint.analysis.own_text import functions_in
 from graphlint.analysis.values import Class, Mapping, Obj, Sequence_, Value
 from graphlint.facts import nodes as ast
 from graphlint.facts.looking import may_say
@@ -56,15 +57,8 @@ def fill(m: Machine, module: ModuleFile, name: str) -> None:
 @question
 def functions_changing(module: ModuleFile, name: str) -> tuple[str, ...]:
     """The top-level functions that change a global."""
-    mentioning = [(each, node) for each, node in _functions_of(module.tree).items() if may_say(node, name)]
+    mentioning = [(each, node) for each, node in functions_in(module.tree).items() if may_say(node, name)]
     return tuple(sorted(each for each, node in mentioning if name in _changed_in(node)))
-
-
-@per_node
-def _functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    return {
-        each.name: each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
 
 
 def _changing(module: ModuleFile, names_: set[str]) -> list[ast.stmt]:

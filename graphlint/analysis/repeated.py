@@ -40,10 +40,7 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
     key = (code, owner, shape, bool(m.captures), where)
     too_deep = is_too_deep(m, function)
     if too_deep and len(m.frames) > m.MAX_DEPTH:
-        if m.captures:
-            m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
-        else:
-            m.memo.setdefault(TOO_DEEP, {})[id(function.node)] = function
+        _note_too_deep(m, function, place)
     often = m.VISITS + min(m.capturing_visits.get(key, 0), m.VISITS)
     if too_deep or (m.visits.get(key, 0) >= often and not _is_getter(function.node)):
         if not m.captures:
@@ -59,6 +56,13 @@ def run(m: Machine, function: Function, env: Env, place: Place) -> Value:
         m.capturing_visits[key] = m.capturing_visits.get(key, 0) + 1
     m.memo[(where, code, owner)] = m.memo[(where, code, owner, shape)] = value
     return value
+
+
+def _note_too_deep(m: Machine, function: Function, place: Place) -> None:
+    if m.captures:
+        m.unresolved(place, f"calls are followed {m.MAX_DEPTH} deep")
+    else:
+        m.memo.setdefault(TOO_DEEP, {})[id(function.node)] = function
 
 
 @summary

@@ -172,12 +172,12 @@ def body_makes(module: ModuleFile, involved: Set[str]) -> bool:
 
 def _is_statement(call: ast.Call, within: ast.stmt) -> bool:
     """Whether nobody looks at what a call gives."""
-    return any(type(part) is ast.Expr and part.value is call for part in ast.walk(within))
+    return any(type(part) is ast.Expr and part.value is call for part in walk(within))
 
 
 def _is_in_loop(call: ast.Call, within: ast.stmt) -> bool:
-    loops = (part for part in ast.walk(within) if isinstance(part, ast.For))
-    return any(part is call for loop in loops for part in ast.walk(loop))
+    loops = (part for part in walk(within) if isinstance(part, ast.For))
+    return any(part is call for loop in loops for part in walk(loop))
 
 
 def is_run_by_script(root: Root) -> bool:

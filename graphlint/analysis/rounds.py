@@ -60,14 +60,9 @@ def _leads_to_capture(function: Function) -> bool:
         return True
     if function.cls is None:
         return False
-    methods = _methods(function.cls.node)
+    methods = own_text.functions_in(function.cls.node)
     name = getattr(function.node, "name", "")
     return any(own_text.text_of(methods[each]).captures for each in own_text.names_reached(methods, name))
-
-
-@per_node
-def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    return {m.name: m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
 
 def _has_captured(m: Machine, function: Function) -> bool:

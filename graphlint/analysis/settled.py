@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from graphlint.analysis import answers, narrowing
+from graphlint.analysis import answers, conditions, narrowing
 from graphlint.analysis.frames import Condition, Frame
 from graphlint.analysis.identities import identity_of
 from graphlint.analysis.values import Change, Host, Obj, Union, Unknown, Value, alternatives
@@ -45,8 +45,7 @@ def passed(m: Machine) -> tuple[Condition, ...]:
 
 def way(m: Machine) -> tuple[Condition, ...]:
     """The undecided tests on the way here, and those by which a call would have left."""
-    undecided = (c for frame in m.frames for c in frame.conditions if not c.decided)
-    return (*(undecided if m.heap.journals else ()), *passed(m))
+    return (*conditions.undecided(m), *passed(m))
 
 
 def here(m: Machine) -> dict[object, bool]:

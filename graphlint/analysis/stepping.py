@@ -94,7 +94,7 @@ def _that_matter(m: Machine, owner: Obj, roles: Roles) -> list[str]:
     assert isinstance(owner.cls, ClassInfo)
     if not roles.capture or holds(owner.cls) or owner.serial not in m.capturing:
         return roles.step
-    if budgets.holds(owner.fields.values(), partial(_leads_to_capture, m)):
+    if budgets.holds_instance(owner.fields.values(), partial(_leads_to_capture, m)):
         return roles.step
     return [name for name in roles.step if leads_elsewhere(owner, name, m.goals)]
 
