@@ -12,7 +12,6 @@ from graphlint.analysis import (
     expressions,
     functions,
     handed,
-    idle_calls,
     ignored,
     indexing,
     instances,
@@ -35,7 +34,6 @@ from graphlint.analysis.parts import change_of, tensors_in
 from graphlint.analysis.values import (
     GRAPH_CONTEXT,
     MOVED,
-    NONE,
     Change,
     Class,
     Const,
@@ -66,8 +64,6 @@ def evaluate_call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     if type(node.func) is ast.Name and node.func.id == "super":
         return supers.super_value(m, node, frame)
     function = expressions.evaluate(m, node.func, frame)
-    if idle_calls.is_passed_over(m, function, node, frame):
-        return NONE
     if m.captures and not _is_of_torch_or_builtin(function):
         m.captures[-1].calls[frame.place(node).key] = _is_own(node.func)
     arguments = evaluate_arguments(m, node, frame)

@@ -79,7 +79,8 @@ def _is_there(m: Machine, node: ast.Try, frame: Frame) -> bool:
     if isinstance(sought, ast.Subscript):
         table, key = _known(m, sought.value, frame), _known(m, sought.slice, frame)
         if isinstance(table, Sequence_) and isinstance(key, Const) and type(key.value) is int:
-            return -len(table.items) <= key.value < len(table.items)
+            # What may have been taken out of a list is not known of its elements.
+            return table.kind == "tuple" and -len(table.items) <= key.value < len(table.items)
         identity = identity_of(key) if key is not None else None
         return isinstance(table, Mapping) and identity is not None and table.fields.get(identity) is not None
     if isinstance(sought, ast.Attribute):
@@ -94,7 +95,9 @@ def _handler_of_missed(m: Machine, node: ast.Try, frame: Frame) -> ast.ExceptHan
     if m.captures or not isinstance(sought, ast.Subscript) or not node.handlers:
         return None
     table, key = _known(m, sought.value, frame), _known(m, sought.slice, frame)
-    if not isinstance(table, Mapping) or key is None or equality.contains(table, key) is not False:
+    if not isinstance(table, Mapping) or table.factory is not None:  # a defaultdict misses nothing
+        return None
+    if key is None or equality.contains(table, key) is not False:
         return None
     first = node.handlers[0]
     is_plain = isinstance(first.type, ast.Name) and first.type.id == "KeyError" and first.name is None

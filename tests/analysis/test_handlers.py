@@ -100,12 +100,25 @@ def test_a_lookup_that_the_warm_up_has_provided_for(sought: str, error: str, bef
 
 @pytest.mark.parametrize(
     ("scales", "index", "mark"),
-    [("[8, 4]", 0, "ok"), ("[8, 4]", 1, "ok"), ("[8, 4]", 2, "expect"), ("list(given)", 0, "expect")],
+    [
+        ("(8, 4)", 0, "ok"),
+        ("(8, 4)", 1, "ok"),
+        ("(8, 4)", 2, "expect"),
+        ("list(given)", 0, "expect"),
+        ("emptied(given)", 0, "expect"),
+    ],
 )
 def test_an_index_that_is_there(scales: str, index: int, mark: str) -> None:
     check_marked_rules(
         f"""
         import torch
+
+
+        def emptied(flag):
+            scales = [8, 4]
+            if flag:
+                scales.clear()
+            return scales
 
 
         def scale(of):
@@ -122,6 +135,29 @@ def test_an_index_that_is_there(scales: str, index: int, mark: str) -> None:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
                 y = x * scale(scales)
+            graph.replay()
+        """
+    )
+
+
+@pytest.mark.parametrize(("pool", "mark"), [("{}", "ok"), ("collections.defaultdict(list)", "expect")])
+def test_a_look_up_that_misses_for_certain_runs_its_handler_alone(pool: str, mark: str) -> None:
+    """What makes what it lacks misses nothing."""
+    check_marked_rules(
+        f"""
+        import collections
+        import torch
+
+
+        def main(x):
+            pool = {pool}
+            try:
+                held = pool["a"]
+            except KeyError:
+                return
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                torch.cuda.synchronize()  # {mark}: CG301
             graph.replay()
         """
     )
